@@ -1,0 +1,37 @@
+# `make demo` and `make test` are all the set-up there is: both create .venv when it is missing.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: demo test test-slow bench clean
+
+demo: $(READY)
+	$(BIN)/plisse run examples/01-drape.toml --out runs/drape
+
+test: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest -n 2
+
+test-slow: $(READY)
+	$(BIN)/pytest -n 2 -m slow
+
+bench: $(READY)
+	$(BIN)/plisse bench newton
+	$(BIN)/plisse bench contact
+	$(BIN)/plisse bench drop
+
+clean:
+	rm -rf .venv runs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo 'Plissé needs Python 3.11 or newer as $(PYTHON): name another one with `make PYTHON=python3.12 ...`.' >&2; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo 'This Python cannot create environments: on Debian and Ubuntu install the package python3-venv, then run make again.' >&2; exit 1; }
+	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,1 @@
+"""Plissé: cloth and shells with guaranteed intersection-free frictional contact."""

@@ -1,0 +1,1 @@
+"""Timed comparisons, one a file."""

@@ -1,0 +1,1 @@
+"""Contact candidates, barrier, friction and the step filter."""

@@ -1,0 +1,44 @@
+"""The independent detector: counts intersections with ipctk, whose code the solver does not use."""
+
+from __future__ import annotations
+
+import ipctk
+import numpy as np
+
+from plisse.core.potential import Floats, Ints
+
+
+class Detector:
+    """Intersections of shells with themselves, with one another and with mesh colliders.
+
+    X (n, 3) rest positions [m], edges and triangles of everything. Vertices from `first_collider` on belong to colliders;
+    colliders among themselves are not asked, scenes may let them overlap.
+    """
+
+    def __init__(self, X: Floats, edges: Ints, triangles: Ints, first_collider: int) -> None:
+        self._edges, self._triangles = np.asfortranarray(edges), np.asfortranarray(triangles)
+        self._mesh = ipctk.CollisionMesh(np.asfortranarray(X), self._edges, self._triangles)
+        self._first_collider = first_collider
+        if first_collider < len(X):
+            self._mesh.can_collide = ipctk.make_static_obstacle_filter(first_collider)
+
+    def count(self, x: Floats) -> int:
+        """Number of edge–triangle pairs that intersect."""
+        x = np.asfortranarray(x)
+        if not ipctk.has_intersections(self._mesh, x, broad_phase=ipctk.LBVH()):
+            return 0
+        return len(self.intersections(x))
+
+    def intersections(self, x: Floats) -> list[tuple[int, int]]:
+        """(edge, triangle) indices of every intersecting pair; one by one, for messages only."""
+        x = np.asfortranarray(x)
+        tree = ipctk.LBVH()
+        tree.build(x, self._edges, self._triangles, 0.0)
+        found = []
+        for pair in tree.detect_edge_face_candidates():
+            edge, triangle = self._edges[pair.edge_id], self._triangles[pair.face_id]
+            both = np.concatenate([edge, triangle])
+            if len(set(both)) == 5 and both.min() < self._first_collider:
+                if ipctk.is_edge_intersecting_triangle(*x[edge], *x[triangle]):
+                    found.append((int(pair.edge_id), int(pair.face_id)))
+        return found

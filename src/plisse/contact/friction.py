@@ -1,0 +1,67 @@
+"""Lagged smoothed Coulomb friction on contact stencils."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from plisse.core.potential import Floats, Hessian, Ints, KronBlocks, Potential, scatter_vectors
+from plisse.kernels import slip
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """Active contacts at one state: nodes (m, k), witness weights (m, k), unit normals (m, 3), normal forces (m,) [N]."""
+
+    nodes: Ints
+    weights: Floats
+    normals: Floats
+    forces: Floats
+
+
+class Friction(Potential):
+    """Σ μ λ f₀(‖u‖), u the tangential part of Σ wᵢ (xᵢ − xᵢᵗ); f₀ is smoothed below ε_v h. [Li2020] §5, [Li2021].
+
+    Contacts (normals, forces λ, weights) are those of `contacts`; slip is measured from the step's start x_start.
+    `motion` (n, 3), the last step's displacement, tells what slip to expect: at the start of a step slip is zero, and
+    the exact Hessian would take sliding contacts for sticking ones.
+    """
+
+    kind = "contact"
+
+    def __init__(
+        self,
+        contacts: Contacts,
+        x_start: Floats,
+        *,
+        mu: float,
+        speed: float,
+        h: float,
+        motion: Floats | None = None,
+    ) -> None:
+        self._c, self._start = contacts, x_start
+        self._limit = mu * contacts.forces
+        self._eps = speed * h
+        self._expected = np.zeros(len(contacts.nodes))
+        if motion is not None:
+            c = contacts
+            slip.slip_lengths(x_start + motion, x_start, c.nodes, c.weights, c.normals, self._expected)
+
+    def value(self, x: Floats) -> float:
+        c, out = self._c, np.empty(len(self._c.nodes))
+        slip.friction_energy(x, self._start, c.nodes, c.weights, c.normals, self._limit, self._eps, out)
+        return float(out.sum())
+
+    def gradient(self, x: Floats) -> Floats:
+        c, local = self._c, np.empty((*self._c.nodes.shape, 3))
+        slip.friction_gradients(x, self._start, c.nodes, c.weights, c.normals, self._limit, self._eps, local)
+        return scatter_vectors(c.nodes, local, len(x))
+
+    def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
+        c, blocks = self._c, np.empty((len(self._c.nodes), 3, 3))
+        expected = self._expected if psd else np.zeros(len(c.nodes))
+        slip.friction_blocks(
+            x, self._start, c.nodes, c.weights, c.normals, self._limit, self._eps, expected, blocks
+        )
+        return Hessian((KronBlocks(c.nodes, c.weights, blocks),))

@@ -1,0 +1,83 @@
+"""Contact of vertices with analytic half-spaces."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plisse.contact.friction import Contacts
+from plisse.core.potential import Floats, Hessian, Ints, KronBlocks, Potential
+from plisse.kernels import barrier
+
+
+class HalfSpace(Potential):
+    """Σ κ A b(d) over vertices, d = n·x − n·point: the barrier of the pair contacts against the plane's free side.
+
+    vertices (k,) take part, area (k,) [m²] weighs them, kappa [J/m²].
+    """
+
+    kind = "contact"
+    keep = 0.1  # part of the gap that a step leaves
+
+    def __init__(
+        self,
+        point: Floats,
+        normal: Floats,
+        vertices: Ints,
+        area: Floats,
+        *,
+        kappa: float,
+        dhat: float,
+        offset: float,
+    ) -> None:
+        self._n = np.asarray(normal, float) / np.linalg.norm(normal)
+        self.level = float(self._n @ np.asarray(point, float))
+        self._vertices, self._stiffness = vertices, kappa * area
+        self._dhat, self._offset = dhat, offset
+
+    @property
+    def normal(self) -> tuple[float, float, float]:
+        x, y, z = (float(part) for part in self._n)
+        return x, y, z
+
+    def gaps(self, x: Floats) -> Floats:
+        """Distances [m] of the vertices above the plane."""
+        return np.asarray(x[self._vertices] @ self._n - self.level)
+
+    def _active(self, x: Floats) -> tuple[Floats, Ints, Floats]:
+        d = self.gaps(x)
+        active = np.flatnonzero(d < self._offset + self._dhat)
+        d = d[active]
+        out = np.empty((3, len(d)))
+        offset, dhat = np.full(len(d), self._offset), np.full(len(d), self._dhat)
+        barrier.barrier_derivatives(np.maximum(d, 0.0) * d, offset, dhat, out)
+        return d, active.astype(np.int32), out * self._stiffness[active]
+
+    def value(self, x: Floats) -> float:
+        return float(self._active(x)[2][0].sum())
+
+    def gradient(self, x: Floats) -> Floats:
+        d, active, (_, b1, _) = self._active(x)
+        out = np.zeros_like(x)
+        out[self._vertices[active]] = (2.0 * b1 * d)[:, None] * self._n
+        return out
+
+    def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
+        # d is linear in x, so the barrier's convexity makes the exact Hessian positive semidefinite already
+        d, active, (_, b1, b2) = self._active(x)
+        matrices = (4.0 * b2 * d * d + 2.0 * b1)[:, None, None] * np.outer(self._n, self._n)
+        return Hessian((KronBlocks(self._vertices[active][:, None], np.ones((len(d), 1)), matrices),))
+
+    def max_step(self, x: Floats, p: Floats) -> float:
+        d, rate = self.gaps(x), p[self._vertices] @ self._n
+        falling = rate < 0.0
+        steps = (1.0 - self.keep) * (d[falling] - self._offset) / -rate[falling]
+        return min(1.0, float(steps.min(initial=1.0)))
+
+    def contacts(self, x: Floats) -> Contacts:
+        d, active, (_, b1, _) = self._active(x)
+        nodes = np.ascontiguousarray(self._vertices[active][:, None])
+        normals = np.tile(self._n, (len(d), 1))
+        return Contacts(nodes, np.ones((len(d), 1)), normals, -2.0 * b1 * d)
+
+    def min_distance_over_offset(self, x: Floats) -> float:
+        return float(self.gaps(x).min(initial=np.inf)) / self._offset

@@ -1,0 +1,1 @@
+"""Meshes, shapes, states and the potential they share."""

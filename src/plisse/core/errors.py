@@ -1,0 +1,14 @@
+"""The one exception that a user's mistake raises."""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class SceneError(Exception):
+    """An impossible or misspelt scene; its message is one sentence that names the culprit and the remedy."""
+
+
+def suggest(word: str, known: Iterable[str]) -> str:
+    """A parenthesis that names the nearest known word, or nothing: ' (did you mean "friction"?)'."""
+    near = get_close_matches(word, list(known), n=1)
+    return f' (did you mean "{near[0]}"?)' if near else ""

@@ -1,0 +1,264 @@
+"""Potential: an energy of positions with derivatives and a step filter; Sum; and the one scatter."""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numba import get_num_threads
+from numpy.typing import NDArray
+
+from plisse.kernels import scatter
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+@dataclass(frozen=True, eq=False)
+class DenseBlocks:
+    """Stencil Hessians as the upper block triangle: blocks (m, k(k+1)/2, 3, 3) [J/m²] over nodes (m, k)."""
+
+    nodes: Ints
+    blocks: Floats
+
+    def add(self, pattern: Pattern, slots: Ints, values: Floats) -> None:
+        scatter.add_dense(
+            self.nodes, slots, pattern.free_index, pattern.block_ptr, self.blocks, values, get_num_threads()
+        )
+
+    def dense(self) -> Floats:
+        """Full stencil matrices, shape (m, 3k, 3k)."""
+        m, k = self.nodes.shape
+        full = np.zeros((m, k, 3, k, 3))
+        for q, (a, b) in enumerate((a, b) for a in range(k) for b in range(a, k)):
+            full[:, a, :, b, :] = self.blocks[:, q]
+            full[:, b, :, a, :] = self.blocks[:, q].transpose(0, 2, 1)
+        return full.reshape(m, 3 * k, 3 * k)
+
+
+@dataclass(frozen=True, eq=False)
+class OuterBlocks:
+    """Rank-one stencil Hessians scale · v vᵀ: vectors (m, k, 3), scale (m,)."""
+
+    nodes: Ints
+    vectors: Floats
+    scale: Floats
+
+    def add(self, pattern: Pattern, slots: Ints, values: Floats) -> None:
+        at = (self.nodes, slots, pattern.free_index, pattern.block_ptr)
+        scatter.add_outer(*at, self.vectors, self.scale, values, get_num_threads())
+
+    def dense(self) -> Floats:
+        """Full stencil matrices, shape (m, 3k, 3k)."""
+        v = self.vectors.reshape(len(self.nodes), -1)
+        return np.asarray(self.scale[:, None, None] * v[:, :, None] * v[:, None, :])
+
+
+@dataclass(frozen=True, eq=False)
+class KronBlocks:
+    """Stencil Hessians w wᵀ ⊗ M: weights (m, k), symmetric matrices (m, 3, 3) [J/m²]."""
+
+    nodes: Ints
+    weights: Floats
+    matrices: Floats
+
+    def add(self, pattern: Pattern, slots: Ints, values: Floats) -> None:
+        at = (self.nodes, slots, pattern.free_index, pattern.block_ptr)
+        scatter.add_kron(*at, self.weights, self.matrices, values, get_num_threads())
+
+    def dense(self) -> Floats:
+        """Full stencil matrices, shape (m, 3k, 3k)."""
+        m, k = self.nodes.shape
+        full = np.einsum("ma,mb,mrc->marbc", self.weights, self.weights, self.matrices)
+        return full.reshape(m, 3 * k, 3 * k)
+
+
+Blocks = DenseBlocks | OuterBlocks | KronBlocks
+
+
+@dataclass(frozen=True, eq=False)
+class Hessian:
+    """Stencil blocks + diagonal · I₃ + Σ u uᵀ: diagonal (n,) or None, each u (n, 3) a global rank-one term."""
+
+    blocks: tuple[Blocks, ...] = ()
+    diagonal: Floats | None = None
+    rank_one: tuple[Floats, ...] = ()
+
+
+class Potential(ABC):
+    """An energy E(x) [J] of positions x (n, 3) [m].
+
+    `value` is a pure function of x; what is kept between calls is at most a memo. Arrays passed in are not changed.
+    """
+
+    kind: str = "elastic"  # whose share of the time split this is: elastic or contact
+
+    @abstractmethod
+    def value(self, x: Floats) -> float: ...
+
+    @abstractmethod
+    def gradient(self, x: Floats) -> Floats: ...
+
+    @abstractmethod
+    def hessian(self, x: Floats, *, psd: bool = True) -> Hessian: ...
+
+    def max_step(self, x: Floats, p: Floats) -> float:
+        """Largest α ≤ 1 such that x + a p is admissible for all a in [0, α]."""
+        return 1.0
+
+    def stencils(self) -> Sequence[Ints]:
+        """Node sets that are coupled whatever x is: the fixed part of the sparsity pattern."""
+        return ()
+
+    def soon(self, x: Floats) -> Sequence[Ints]:
+        """Node sets that are or may shortly be coupled at x, beyond `stencils`."""
+        return ()
+
+
+class Clock:
+    """Seconds spent per part of the work."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = defaultdict(float)
+
+    def add(self, part: str, since: float) -> float:
+        now = time.perf_counter()
+        self.seconds[part] += now - since
+        return now
+
+
+@dataclass(eq=False)
+class Sum(Potential):
+    """Σ parts, with the seconds of each kind kept on a clock."""
+
+    parts: Sequence[Potential]
+    clock: Clock = field(default_factory=Clock)
+    size: float = 0.0  # Σ |parts| at the last value [J]: what its rounding is measured against
+
+    def value(self, x: Floats) -> float:
+        total, size, now = 0.0, 0.0, time.perf_counter()
+        for part in self.parts:
+            value = part.value(x)
+            total, size = total + value, size + abs(value)
+            now = self.clock.add(part.kind, now)
+        self.size = size
+        return total
+
+    def gradient(self, x: Floats) -> Floats:
+        total, now = np.zeros_like(x), time.perf_counter()
+        for part in self.parts:
+            total += part.gradient(x)
+            now = self.clock.add(part.kind, now)
+        return total
+
+    def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
+        blocks: list[Blocks] = []
+        rank_one: list[Floats] = []
+        diagonal, now = np.zeros(len(x)), time.perf_counter()
+        for part in self.parts:
+            H = part.hessian(x, psd=psd)
+            blocks.extend(H.blocks)
+            rank_one.extend(H.rank_one)
+            if H.diagonal is not None:
+                diagonal += H.diagonal
+            now = self.clock.add(part.kind, now)
+        return Hessian(tuple(blocks), diagonal, tuple(rank_one))
+
+    def max_step(self, x: Floats, p: Floats) -> float:
+        now = time.perf_counter()
+        step = 1.0
+        for part in self.parts:
+            step = min(step, part.max_step(x, p))
+        self.clock.add("ccd", now)
+        return step
+
+    def stencils(self) -> Sequence[Ints]:
+        return [nodes for part in self.parts for nodes in part.stencils()]
+
+
+class Pattern:
+    """Sparsity of the Hessian over the free vertices: upper triangle of 3×3 blocks, diagonal block first in a row.
+
+    `free`: (n,) bool, vertices that are unknowns. `keys` are the sorted block pairs i·n_free + j, i ≤ j.
+    """
+
+    def __init__(self, free: NDArray[np.bool_], keys: NDArray[np.int64]) -> None:
+        self.free = free
+        self.size = int(free.sum())
+        self.free_index = np.where(free, np.cumsum(free) - 1, -1).astype(np.int32)
+        self.keys = keys
+        rows, columns = np.divmod(keys, max(self.size, 1))
+        self.block_ptr = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
+        self.block_col = columns.astype(np.int32)
+        self.indptr = np.empty(3 * self.size + 1, np.int32)
+        self.indices = np.empty(9 * len(keys) - 3 * self.size, np.int32)
+        scatter.scalar_csr(self.block_ptr, self.block_col, self.indptr, self.indices)
+        self._slots: dict[int, tuple[Ints, Ints]] = {}
+
+    @classmethod
+    def of(cls, free: NDArray[np.bool_], stencils: Iterable[Ints]) -> Pattern:
+        """The pattern that couples all nodes of each stencil."""
+        diagonal = np.arange(int(free.sum()), dtype=np.int64)
+        parts = [diagonal * max(len(diagonal), 1) + diagonal]
+        parts += [pair_keys(free, nodes) for nodes in stencils]
+        return cls(free, np.unique(np.concatenate(parts)))
+
+    def including(self, stencils: Iterable[Ints]) -> Pattern:
+        """This pattern and the pairs of further stencils."""
+        parts = [np.unique(pair_keys(self.free, nodes)) for nodes in stencils]
+        return Pattern(self.free, np.union1d(self.keys, np.concatenate(parts)))
+
+    def slots(self, nodes: Ints, *, keep: bool = False) -> Ints | None:
+        """Block positions of each stencil's node pairs, or None where the pattern lacks one; `keep` memoises by array."""
+        known = self._slots.get(id(nodes))
+        if known is not None and known[0] is nodes:
+            return known[1]
+        k = nodes.shape[1]
+        slots = np.empty((len(nodes), k * (k + 1) // 2), np.int32)
+        scatter.find_slots(nodes, self.free_index, self.block_ptr, self.block_col, slots)
+        if slots.size and slots.min() == -2:
+            return None
+        if keep:
+            self._slots[id(nodes)] = (nodes, slots)
+        return slots
+
+    def assemble(self, hessian: Hessian, *, fixed: Sequence[Ints] = ()) -> Floats | None:
+        """Values of the upper-triangular CSR matrix, or None where a block lies outside of this pattern.
+
+        `fixed`: stencil arrays that live as long as the pattern, whose block positions are remembered.
+        """
+        lasting = {id(nodes) for nodes in fixed}
+        slots = [self.slots(block.nodes, keep=id(block.nodes) in lasting) for block in hessian.blocks]
+        if any(positions is None for positions in slots):
+            return None
+        values = np.zeros(len(self.indices))
+        for block, positions in zip(hessian.blocks, slots, strict=True):
+            assert positions is not None
+            block.add(self, positions, values)
+        if hessian.diagonal is not None:
+            scatter.add_diagonal(hessian.diagonal, self.free_index, self.block_ptr, values)
+        return values
+
+
+def scatter_vectors(nodes: Ints, vectors: Floats, n: int) -> Floats:
+    """Σ of stencil vectors (m, k, 3) at their nodes (m, k), shape (n, 3)."""
+    out = np.zeros((n, 3))
+    scatter.add_vectors(nodes, vectors, out, get_num_threads())
+    return out
+
+
+def pair_keys(free: NDArray[np.bool_], nodes: Ints) -> NDArray[np.int64]:
+    """Keys i·n_free + j, i ≤ j, of all free node pairs of the stencils."""
+    index = np.where(free, np.cumsum(free) - 1, -1).astype(np.int64)
+    size = max(int(free.sum()), 1)
+    keys = []
+    for a in range(nodes.shape[1]):
+        for b in range(a + 1, nodes.shape[1]):
+            i, j = index[nodes[:, a]], index[nodes[:, b]]
+            both = (i >= 0) & (j >= 0)
+            keys.append(np.minimum(i, j)[both] * size + np.maximum(i, j)[both])
+    return np.concatenate(keys) if keys else np.empty(0, np.int64)

@@ -1,0 +1,1 @@
+"""Elastic, inertial and load potentials."""

@@ -1,0 +1,55 @@
+"""Discrete hinge bending with curved rest shapes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plisse.core.mesh import Mesh
+from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, OuterBlocks, Potential, scatter_vectors
+from plisse.kernels import hinge
+
+
+class Bending(Potential):
+    """Σ_e k 3‖ē‖²/Ā_e (θ_e − θ̄_e)², k = E τ³ / (24 (1 − ν²)), Ā_e the area of the hinge's two triangles. [Grinspun2003]
+
+    E [Pa], nu, thickness [m] are arrays over hinges. The Hessian with psd is Gauss–Newton, 2 k ∇θ∇θᵀ, which is
+    positive semidefinite and rank one; without psd it is exact.
+    """
+
+    def __init__(self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats) -> None:
+        self._hinges: Ints = mesh.hinges
+        X = mesh.X
+        edge = X[self._hinges[:, 1]] - X[self._hinges[:, 0]]
+        area = sum(
+            0.5 * np.linalg.norm(np.cross(edge, X[self._hinges[:, a]] - X[self._hinges[:, 0]]), axis=1)
+            for a in (2, 3)
+        )
+        k = E * thickness**3 / (24.0 * (1.0 - nu**2))
+        self._stiffness = 3.0 * k * (edge**2).sum(axis=1) / area
+        self._rest = np.empty(len(self._hinges))
+        hinge.angles(X, self._hinges, self._rest)
+
+    def value(self, x: Floats) -> float:
+        theta = np.empty(len(self._hinges))
+        hinge.angles(x, self._hinges, theta)
+        return float((self._stiffness * (theta - self._rest) ** 2).sum())
+
+    def _angle_gradients(self, x: Floats) -> tuple[Floats, Floats]:
+        theta, slope = np.empty(len(self._hinges)), np.empty((len(self._hinges), 4, 3))
+        hinge.angle_gradients(x, self._hinges, theta, slope)
+        return theta, slope
+
+    def gradient(self, x: Floats) -> Floats:
+        theta, slope = self._angle_gradients(x)
+        slope *= (2.0 * self._stiffness * (theta - self._rest))[:, None, None]
+        return scatter_vectors(self._hinges, slope, len(x))
+
+    def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
+        if psd:
+            return Hessian((OuterBlocks(self._hinges, self._angle_gradients(x)[1], 2.0 * self._stiffness),))
+        blocks = np.empty((len(self._hinges), 10, 3, 3))
+        hinge.bending_hessian(x, self._hinges, self._stiffness, self._rest, blocks)
+        return Hessian((DenseBlocks(self._hinges, blocks),))
+
+    def stencils(self) -> tuple[Ints, ...]:
+        return (self._hinges,)

@@ -1,0 +1,81 @@
+"""Strain-limit barrier: no triangle's principal stretch ever reaches its limit."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from plisse.core.mesh import Mesh
+from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, Potential, scatter_vectors
+from plisse.energies.membrane import shape_gradients
+from plisse.kernels import stretch
+
+KEEP = 0.1  # part of the remaining distance to the limit that one step leaves
+
+
+class StrainLimit(Potential):
+    """Σ κ τ Ā Σᵢ b(σᵢ), b(σ) = −y² ln(1 − y), y = (σ − ŝ)/(s̄ − ŝ) for σ > ŝ. [Li2021] eq. 9.
+
+    Only triangles that have a limit take part: `selected` (m,) bool; onset ŝ, limit s̄, kappa [Pa] and thickness [m]
+    are arrays over all triangles. `max_step` keeps σ < s̄ along the whole step.
+    """
+
+    def __init__(
+        self,
+        mesh: Mesh,
+        *,
+        selected: np.ndarray,
+        onset: Floats,
+        limit: Floats,
+        kappa: Floats,
+        thickness: Floats,
+    ) -> None:
+        self._triangles: Ints = np.ascontiguousarray(mesh.triangles[selected])
+        self._B = np.ascontiguousarray(shape_gradients(mesh)[selected])
+        self._weight = (mesh.triangle_areas * thickness * kappa)[selected]
+        self._onset, self._limit = onset[selected], limit[selected]
+
+    def value(self, x: Floats) -> float:
+        out = np.empty(len(self._triangles))
+        stretch.limit_value(x, self._triangles, self._B, self._weight, self._onset, self._limit, out)
+        return float(out.sum())
+
+    def gradient(self, x: Floats) -> Floats:
+        local = np.empty((len(self._triangles), 3, 3))
+        stretch.limit_gradient(x, self._triangles, self._B, self._weight, self._onset, self._limit, local)
+        return scatter_vectors(self._triangles, local, len(x))
+
+    def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
+        # only triangles past the onset have a Hessian; the others stay out of the assembly
+        active = np.flatnonzero(self.stretches(x)[:, 0] > self._onset)
+        triangles = self._triangles[active]
+        blocks = np.empty((len(active), 6, 3, 3))
+        stretch.limit_hessian(
+            x,
+            triangles,
+            self._B[active],
+            self._weight[active],
+            self._onset[active],
+            self._limit[active],
+            psd,
+            blocks,
+        )
+        return Hessian((DenseBlocks(triangles, blocks),))
+
+    def max_step(self, x: Floats, p: Floats) -> float:
+        if len(self._triangles) == 0:
+            return 1.0
+        steps = np.empty(len(self._triangles))
+        stretch.limit_step(x, p, self._triangles, self._B, self._limit, KEEP, steps)
+        return float(steps.min())
+
+    def stretches(self, x: Floats) -> Floats:
+        """Principal stretches σ₁ ≥ σ₂ of the limited triangles, shape (m, 2)."""
+        out = np.empty((len(self._triangles), 2))
+        stretch.stretches(x, self._triangles, self._B, out)
+        return out
+
+    def max_stretch_over_limit(self, x: Floats) -> float:
+        return float((self.stretches(x)[:, 0] / self._limit).max()) if len(self._triangles) else 0.0
+
+    def stencils(self) -> tuple[Ints, ...]:
+        return (self._triangles,)

@@ -1,0 +1,71 @@
+"""Scenes from TOML files, with values overridden from the command line."""
+
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from plisse.core.errors import SceneError
+from plisse.io.scene_table import inside, scene_from_dict, scene_to_dict
+from plisse.scene.scene import Scene
+
+__all__ = ["load_scene", "scene_from_dict", "scene_to_dict"]
+
+
+def load_scene(path: str | Path, overrides: Iterable[str] = ()) -> Scene:
+    """Read a scene file, with overrides like `shell.0.material.E=1e6` applied before it is checked."""
+    path = Path(path)
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SceneError(f"The scene {path} does not exist: correct its name.") from None
+    except OSError as error:
+        raise SceneError(f"The scene {path} cannot be read: {error.strerror}.") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SceneError(f"The scene {path} is not valid TOML: {error}.") from None
+    for override in overrides:
+        apply_override(data, override)
+    with inside(str(path)):
+        return scene_from_dict({"name": path.stem} | data, path.parent)
+
+
+def apply_override(data: dict[str, Any], override: str) -> None:
+    """Set one value in nested tables: keys are joined by dots, a list's entries are numbered from 0.
+
+    A list with one entry needs no number. The value is read as TOML, else taken as a word.
+    """
+    dotted, equals, text = override.partition("=")
+    keys = dotted.strip().split(".")
+    if not equals or not all(keys):
+        raise SceneError(f'The override "{override}" is not of the form key.key=value.')
+    place: Any = data
+    for key in keys[:-1]:
+        place, slot = _locate(place, key, override)
+        if isinstance(place, dict):
+            place.setdefault(slot, {})
+        if key == "material" and isinstance(place[slot], str):
+            place[slot] = {"preset": place[slot]}
+        place = place[slot]
+    place, slot = _locate(place, keys[-1], override)
+    place[slot] = _read_value(text.strip())
+
+
+def _locate(place: Any, key: str, override: str) -> tuple[Any, Any]:
+    """The table or list that the key speaks of, and the key or number to use there."""
+    if isinstance(place, list) and len(place) == 1 and not key.isdigit():
+        place = place[0]
+    if isinstance(place, dict):
+        return place, key
+    if isinstance(place, list) and key.isdigit() and int(key) < len(place):
+        return place, int(key)
+    if isinstance(place, list):
+        need = f"a number from 0 to {len(place) - 1}" if place else "an entry, and there is none,"
+        raise SceneError(f'The override "{override}" needs {need} where it says "{key}".')
+    raise SceneError(f'The override "{override}" has no "{key}" to set: what it is part of is a plain value.')
+
+
+def _read_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text

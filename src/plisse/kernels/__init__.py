@@ -1,0 +1,1 @@
+"""Compiled element loops: arrays in, arrays out."""

@@ -1,0 +1,366 @@
+"""Point–triangle and edge–edge pairs that can come close: every leaf against the trees, then an exact filter."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+from numpy.typing import NDArray
+
+from plisse.kernels.distance import edge_edge, point_triangle
+from plisse.kernels.jit import kernel, parallel_kernel
+from plisse.kernels.tree import Boxes, Floats, Forest, Ints
+
+DEPTH = 64  # of the traversal stack: twice the depth of the deepest tree that int32 can number
+
+
+class Motion(NamedTuple):
+    """What the filter knows of the vertices and of the pair rule."""
+
+    x: Floats  # positions [m], shape (n, 3)
+    p: Floats  # displacement [m], shape (n, 3)
+    X: Floats  # rest positions [m], shape (n, 3)
+    body: Ints  # shape (n,)
+    passive: NDArray[np.bool_]  # shape (n,)
+    deformable: NDArray[np.bool_]  # shape (n,)
+    drift: Floats  # mean displacement of each body [m], shape (nb, 3)
+    offset: float
+    dhat: float
+    margin: float
+
+
+class Buffer(NamedTuple):
+    """Room for the pairs of all chunks; chunk c writes from start[c] on and counts on past its end."""
+
+    pairs: Ints  # shape (room, 4)
+    offset: Floats  # shape (room,)
+    dhat: Floats  # shape (room,)
+    start: NDArray[np.int64]  # shape (chunks + 1,)
+    count: NDArray[np.int64]  # shape (chunks,)
+
+
+@kernel
+def _distance(x: Floats, a: int, b: int, c: int, d: int, is_edge_pair: bool) -> float:
+    """Squared distance [m²] of the edges (a, b), (c, d) or of the point a and the triangle (b, c, d)."""
+    if is_edge_pair:
+        return edge_edge(
+            x[a, 0], x[a, 1], x[a, 2], x[b, 0], x[b, 1], x[b, 2],
+            x[c, 0], x[c, 1], x[c, 2], x[d, 0], x[d, 1], x[d, 2],
+        )[0]  # fmt: skip
+    return point_triangle(
+        x[a, 0], x[a, 1], x[a, 2], x[b, 0], x[b, 1], x[b, 2],
+        x[c, 0], x[c, 1], x[c, 2], x[d, 0], x[d, 1], x[d, 2],
+    )[0]  # fmt: skip
+
+
+@kernel
+def _speed2(p: Floats, i: int, mx: float, my: float, mz: float) -> float:
+    ux, uy, uz = p[i, 0] - mx, p[i, 1] - my, p[i, 2] - mz
+    return ux * ux + uy * uy + uz * uz
+
+
+@kernel
+def bound_motion(p: Floats, a: int, b: int, c: int, d: int, is_edge_pair: bool) -> float:
+    """How much closer [m] the displacement p can bring a pair, relative to the pair's mean motion.
+
+    l = max |pᵢ − p̄| over the one primitive + the same over the other ([Li2021] Algorithm 1).
+    """
+    mx = 0.25 * (p[a, 0] + p[b, 0] + p[c, 0] + p[d, 0])
+    my = 0.25 * (p[a, 1] + p[b, 1] + p[c, 1] + p[d, 1])
+    mz = 0.25 * (p[a, 2] + p[b, 2] + p[c, 2] + p[d, 2])
+    one = _speed2(p, a, mx, my, mz)
+    other = max(_speed2(p, c, mx, my, mz), _speed2(p, d, mx, my, mz))
+    second = _speed2(p, b, mx, my, mz)
+    if is_edge_pair:
+        one = max(one, second)
+    else:
+        other = max(other, second)
+    return math.sqrt(one) + math.sqrt(other)
+
+
+@kernel
+def _find_leaves(
+    forest: Forest, nodes: Boxes, drift: Floats, first: int, last: int, stack: Ints
+) -> tuple[Ints, int]:
+    """Pairs of leaves with overlapping boxes, shape (room, 2), and their number.
+
+    The first of a pair is in first:last; the second is itself, a later leaf of the same tree or a leaf of a later tree.
+    """
+    leaf_tree, leaf_node, first_leaf = forest.leaf_tree, forest.leaf_node, forest.first_leaf
+    first_node, leaves, moves = forest.first_node, forest.leaves, forest.moves
+    found = np.empty((1024, 2), np.int32)
+    count = 0
+    for leaf in range(first, last):
+        own = leaf_tree[leaf]
+        at = leaf_node[leaf]
+        for tree in range(own, leaves.size):
+            if not (moves[own] or moves[tree]):
+                continue
+            # this leaf's box as the other tree sees it: swept along the bodies' relative drift
+            ex, ey, ez = (
+                drift[own, 0] - drift[tree, 0],
+                drift[own, 1] - drift[tree, 1],
+                drift[own, 2] - drift[tree, 2],
+            )
+            lx, hx = nodes[at, 0] + np.float32(min(ex, 0.0)), nodes[at, 3] + np.float32(max(ex, 0.0))
+            ly, hy = nodes[at, 1] + np.float32(min(ey, 0.0)), nodes[at, 4] + np.float32(max(ey, 0.0))
+            lz, hz = nodes[at, 2] + np.float32(min(ez, 0.0)), nodes[at, 5] + np.float32(max(ez, 0.0))
+            base, width = first_node[tree], leaves[tree]
+            # in its own tree the later leaves are those below the right siblings of its ancestors
+            top = 0
+            node = 1
+            if own == tree:
+                node = at - base
+                stack[0] = node
+                top = 1
+                while node > 1:
+                    if node % 2 == 0:
+                        stack[top] = node + 1
+                        top += 1
+                    node //= 2
+            else:
+                stack[0] = 1
+                top = 1
+            while top > 0:
+                top -= 1
+                node = stack[top]
+                k = base + node
+                if (
+                    nodes[k, 0] > hx
+                    or nodes[k, 3] < lx
+                    or nodes[k, 1] > hy
+                    or nodes[k, 4] < ly
+                    or nodes[k, 2] > hz
+                    or nodes[k, 5] < lz
+                ):
+                    continue
+                if node < width:
+                    stack[top] = 2 * node + 1
+                    stack[top + 1] = 2 * node
+                    top += 2
+                    continue
+                if count == found.shape[0]:
+                    longer = np.empty((2 * count, 2), np.int32)
+                    longer[:count] = found
+                    found = longer
+                found[count, 0] = leaf
+                found[count, 1] = first_leaf[tree] + node - width
+                count += 1
+    return found, count
+
+
+@kernel
+def _match_leaves(
+    forest: Forest,
+    nodes: Boxes,
+    boxes: Boxes,
+    drift: Floats,
+    found: Ints,
+    done: int,
+    last: int,
+    query: Boxes,
+    kept: Ints,
+    raw: Ints,
+    counts: NDArray[np.int64],
+) -> int:
+    """Primitives with overlapping boxes of the leaf pairs done:last, as long as there is room; returns where it stopped.
+
+    raw[0] takes (point, triangle) and raw[1] (edge, edge), shape (2, room, 2); counts: their numbers, shape (2,).
+    query, kept: scratch for one leaf's boxes, shapes (r, 6) and (r,).
+    """
+    start, leaf_tree, leaf_node = forest.start, forest.leaf_tree, forest.leaf_node
+    room = raw.shape[1] - kept.size * kept.size
+    seen_leaf = seen_tree = -1
+    lx = ly = lz = hx = hy = hz = np.float32(0.0)
+    counts[:] = 0
+    for n in range(done, last):
+        if counts[0] > room or counts[1] > room:
+            return n
+        leaf, other = found[n, 0], found[n, 1]
+        own, tree = leaf_tree[leaf], leaf_tree[other]
+        first = start[leaf, 0]
+        if leaf != seen_leaf or tree != seen_tree:
+            # the leaf's boxes swept along the bodies' relative drift
+            seen_leaf, seen_tree = leaf, tree
+            for k in range(3):
+                e = drift[own, k] - drift[tree, k]
+                back, ahead = np.float32(min(e, 0.0)), np.float32(max(e, 0.0))
+                for i in range(first, start[leaf, 3]):
+                    query[i - first, k] = boxes[i, k] + back
+                    query[i - first, 3 + k] = boxes[i, 3 + k] + ahead
+            lx, ly, lz, hx, hy, hz = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+            for i in range(start[leaf, 3] - first):
+                lx, ly, lz = min(lx, query[i, 0]), min(ly, query[i, 1]), min(lz, query[i, 2])
+                hx, hy, hz = max(hx, query[i, 3]), max(hy, query[i, 4]), max(hz, query[i, 5])
+        m = leaf_node[other]
+        # points against triangles, edges against edges, triangles against points
+        for kind in range(3 if leaf != other else 2):
+            # only primitives that meet the other leaf's box are compared
+            left = 0
+            for i in range(start[leaf, kind] - first, start[leaf, kind + 1] - first):
+                kept[left] = i
+                left += (
+                    (query[i, 0] <= nodes[m, 3])
+                    & (query[i, 3] >= nodes[m, 0])
+                    & (query[i, 1] <= nodes[m, 4])
+                    & (query[i, 4] >= nodes[m, 1])
+                    & (query[i, 2] <= nodes[m, 5])
+                    & (query[i, 5] >= nodes[m, 2])
+                )
+            if left == 0:
+                continue
+            to = kind & 1
+            side = kind >> 1
+            count = counts[to]
+            for j in range(start[other, 2 - kind], start[other, 3 - kind]):
+                jlx, jly, jlz, jhx, jhy, jhz = (
+                    boxes[j, 0], boxes[j, 1], boxes[j, 2], boxes[j, 3], boxes[j, 4], boxes[j, 5]
+                )  # fmt: skip
+                if jlx > hx or jhx < lx or jly > hy or jhy < ly or jlz > hz or jhz < lz:
+                    continue
+                for k in range(left):
+                    i = kept[k]
+                    raw[to, count, side] = first + i
+                    raw[to, count, 1 - side] = j
+                    count += (
+                        (query[i, 0] <= jhx)
+                        & (query[i, 3] >= jlx)
+                        & (query[i, 1] <= jhy)
+                        & (query[i, 4] >= jly)
+                        & (query[i, 2] <= jhz)
+                        & (query[i, 5] >= jlz)
+                        & (leaf != other or kind == 0 or first + i < j)
+                    )
+            counts[to] = count
+    return last
+
+
+@kernel
+def _filter(
+    raw: Ints, count: int, is_edge_pair: bool, primitives: Ints, motion: Motion, buffer: Buffer, chunk: int
+) -> None:
+    """Keep the pairs that can come closer than offset + dhat, both limited to a quarter of their rest distance."""
+    x, p, X = motion.x, motion.p, motion.X
+    body, passive, deformable = motion.body, motion.passive, motion.deformable
+    pairs, offsets, dhats = buffer.pairs, buffer.offset, buffer.dhat
+    place, found = buffer.start[chunk], buffer.count[chunk]
+    room = buffer.start[chunk + 1] - place
+    for n in range(count):
+        i, j = raw[n, 0], raw[n, 1]
+        a, b, c, d = primitives[i, 0], primitives[i, 1], primitives[j, 0], primitives[j, 1]
+        if not is_edge_pair:
+            b, c, d = primitives[j, 0], primitives[j, 1], primitives[j, 2]
+            if a == b:
+                continue
+        elif b == c or b == d:
+            continue
+        if a == c or a == d:
+            continue
+        square = _distance(x, a, b, c, d, is_edge_pair)
+        near = bound_motion(p, a, b, c, d, is_edge_pair) + 2.0 * motion.margin
+        offset, dhat = motion.offset, motion.dhat
+        reach = near + offset + dhat
+        if square > reach * reach or (passive[a] and passive[b] and passive[c] and passive[d]):
+            continue
+        if body[a] == body[d] and deformable[a]:
+            quarter = 0.25 * math.sqrt(_distance(X, a, b, c, d, is_edge_pair))
+            offset = min(offset, quarter)
+            dhat = min(dhat, quarter)
+            reach = near + offset + dhat
+            if square > reach * reach:
+                continue
+        if found < room:
+            pairs[place + found, 0] = a
+            pairs[place + found, 1] = b
+            pairs[place + found, 2] = c
+            pairs[place + found, 3] = d
+            offsets[place + found] = offset
+            dhats[place + found] = dhat
+        found += 1
+    buffer.count[chunk] = found
+
+
+@kernel
+def _find_chunk(
+    forest: Forest,
+    nodes: Boxes,
+    boxes: Boxes,
+    motion: Motion,
+    first: int,
+    last: int,
+    rows: int,
+    pt: Buffer,
+    ee: Buffer,
+    chunk: int,
+) -> None:
+    """All pairs of leaves first:last with themselves and with later leaves and trees."""
+    pt.count[chunk] = 0
+    ee.count[chunk] = 0
+    found, total = _find_leaves(forest, nodes, motion.drift, first, last, np.empty(DEPTH, np.int32))
+    query = np.empty((rows, 6), np.float32)
+    kept = np.empty(rows, np.int32)
+    raw = np.empty((2, 4096 + rows * rows, 2), np.int32)
+    counts = np.zeros(2, np.int64)
+    done = 0
+    while done < total:
+        done = _match_leaves(forest, nodes, boxes, motion.drift, found, done, total, query, kept, raw, counts)
+        _filter(raw[0], counts[0], False, forest.primitives, motion, pt, chunk)
+        _filter(raw[1], counts[1], True, forest.primitives, motion, ee, chunk)
+
+
+@parallel_kernel
+def find_pairs(
+    forest: Forest,
+    nodes: Boxes,
+    boxes: Boxes,
+    motion: Motion,
+    rows: int,
+    chunks: Ints,
+    turn: Ints,
+    pt: Buffer,
+    ee: Buffer,
+) -> None:
+    """Fill the buffers with the pairs of each chunk of leaves.
+
+    nodes, boxes: of the trees' nodes and of the primitives [m]; rows: most primitives in a leaf;
+    chunks: first leaf of each, shape (c + 1,); turn: the order in which they are taken, which spreads
+    busy regions over the threads, shape (c,).
+    """
+    for k in prange(turn.size):
+        chunk = turn[k]
+        _find_chunk(forest, nodes, boxes, motion, chunks[chunk], chunks[chunk + 1], rows, pt, ee, chunk)
+
+
+@parallel_kernel
+def compact(buffer: Buffer, to: NDArray[np.int64], pairs: Ints, offset: Floats, dhat: Floats) -> None:
+    """Copy the chunks' pairs into arrays without gaps; chunk c goes to to[c]:to[c + 1]."""
+    for chunk in prange(to.size - 1):
+        first = buffer.start[chunk]
+        for i in range(to[chunk + 1] - to[chunk]):
+            pairs[to[chunk] + i, :] = buffer.pairs[first + i]
+            offset[to[chunk] + i] = buffer.offset[first + i]
+            dhat[to[chunk] + i] = buffer.dhat[first + i]
+
+
+@kernel
+def find_range(y: Floats, x: Floats, p: Floats, margin: float) -> tuple[float, float]:
+    """The interval of s in [0, 1] with |y_i − x_i − s p_i| ≤ margin for all i; empty when lo > hi."""
+    lo, hi = 0.0, 1.0
+    for i in range(x.shape[0]):
+        rx, ry, rz = y[i, 0] - x[i, 0], y[i, 1] - x[i, 1], y[i, 2] - x[i, 2]
+        pp = p[i, 0] * p[i, 0] + p[i, 1] * p[i, 1] + p[i, 2] * p[i, 2]
+        s = (rx * p[i, 0] + ry * p[i, 1] + rz * p[i, 2]) / pp
+        # a vertex that hardly moves decides nothing about s
+        if pp <= 1e-24 * margin * margin:
+            s = 0.0
+        rx, ry, rz = rx - s * p[i, 0], ry - s * p[i, 1], rz - s * p[i, 2]
+        spare = margin * margin - rx * rx - ry * ry - rz * rz
+        if not spare >= 0.0:
+            return 1.0, 0.0
+        if pp > 1e-24 * margin * margin:
+            half = math.sqrt(spare / pp)
+            lo = max(lo, s - half)
+            hi = min(hi, s + half)
+            if lo > hi:
+                return 1.0, 0.0
+    return lo, hi

@@ -1,0 +1,240 @@
+"""Race-free scatter of stencil gradients and Hessians: every thread owns a range of rows.
+
+Each thread scans all stencils and adds only what falls in its own rows, so no two threads write the same
+entry, sums have a fixed order, and the result does not depend on the number of threads. `parts` is how many ranges there are: the number of threads.
+
+Matrices are symmetric, stored as the upper triangle of 3×3 blocks over the free vertices in the scalar CSR form
+that PARDISO reads: block row i holds its diagonal block first, then the blocks right of it in column order.
+"""
+
+import numpy as np
+from numba import prange
+
+from plisse.kernels.jit import kernel, parallel_kernel
+
+
+@parallel_kernel
+def add_vectors(nodes, vectors, out, parts):
+    """out[nodes[s, a]] += vectors[s, a] for stencils (m, k), vectors (m, k, 3), out (n, 3)."""
+    n = out.shape[0]
+    for part in prange(parts):
+        _add_vectors_in(nodes, vectors, out, n * part // parts, n * (part + 1) // parts)
+
+
+@kernel
+def _add_vectors_in(nodes, vectors, out, lo, hi):
+    k = nodes.shape[1]
+    for s in range(nodes.shape[0]):
+        for a in range(k):
+            i = nodes[s, a]
+            if lo <= i < hi:
+                out[i, 0] += vectors[s, a, 0]
+                out[i, 1] += vectors[s, a, 1]
+                out[i, 2] += vectors[s, a, 2]
+
+
+@parallel_kernel
+def find_slots(nodes, free_index, block_ptr, block_col, slots):
+    """Block positions of all node pairs a ≤ b of each stencil: −1 where a node is prescribed, −2 where the pattern lacks it."""
+    for s in prange(nodes.shape[0]):
+        _find_slots_of(nodes, free_index, block_ptr, block_col, slots, s)
+
+
+@kernel
+def _find_slots_of(nodes, free_index, block_ptr, block_col, slots, s):
+    k = nodes.shape[1]
+    q = 0
+    for a in range(k):
+        for b in range(a, k):
+            i, j = free_index[nodes[s, a]], free_index[nodes[s, b]]
+            if i < 0 or j < 0:
+                slots[s, q] = -1
+            else:
+                if i > j:
+                    i, j = j, i
+                lo, hi = block_ptr[i], block_ptr[i + 1]
+                end = hi
+                while lo < hi:
+                    mid = (lo + hi) // 2
+                    if block_col[mid] < j:
+                        lo = mid + 1
+                    else:
+                        hi = mid
+                slots[s, q] = lo if lo < end and block_col[lo] == j else -2
+            q += 1
+
+
+@kernel
+def _add_block(values, block_ptr, i, slot, H, transposed):
+    """Adds the 3×3 block H (or its transpose) at block position slot of block row i."""
+    nb = block_ptr[i + 1] - block_ptr[i]
+    row0 = 9 * np.int64(block_ptr[i]) - 3 * i
+    q = np.int64(slot - block_ptr[i])
+    if q == 0:
+        values[row0] += H[0, 0]
+        values[row0 + 1] += 0.5 * (H[0, 1] + H[1, 0])
+        values[row0 + 2] += 0.5 * (H[0, 2] + H[2, 0])
+        values[row0 + 3 * nb] += H[1, 1]
+        values[row0 + 3 * nb + 1] += 0.5 * (H[1, 2] + H[2, 1])
+        values[row0 + 6 * nb - 1] += H[2, 2]
+        return
+    start0, start1, start2 = row0 + 3 * q, row0 + 3 * nb + 3 * q - 1, row0 + 6 * nb - 1 + 3 * q - 2
+    if transposed:
+        for c in range(3):
+            values[start0 + c] += H[c, 0]
+            values[start1 + c] += H[c, 1]
+            values[start2 + c] += H[c, 2]
+    else:
+        for c in range(3):
+            values[start0 + c] += H[0, c]
+            values[start1 + c] += H[1, c]
+            values[start2 + c] += H[2, c]
+
+
+@parallel_kernel
+def add_dense(nodes, slots, free_index, block_ptr, blocks, values, parts):
+    """Adds blocks (m, k(k+1)/2, 3, 3), the upper block triangle of each stencil's Hessian, row by row."""
+    rows = block_ptr.shape[0] - 1
+    for part in prange(parts):
+        _add_dense_in(
+            nodes,
+            slots,
+            free_index,
+            block_ptr,
+            blocks,
+            values,
+            rows * part // parts,
+            rows * (part + 1) // parts,
+        )
+
+
+@kernel
+def _add_dense_in(nodes, slots, free_index, block_ptr, blocks, values, lo, hi):
+    k = nodes.shape[1]
+    for s in range(nodes.shape[0]):
+        q = -1
+        for a in range(k):
+            i = free_index[nodes[s, a]]
+            for b in range(a, k):
+                q += 1
+                slot = slots[s, q]
+                if slot < 0:
+                    continue
+                j = free_index[nodes[s, b]]
+                row = min(i, j)
+                if lo <= row < hi:
+                    _add_block(values, block_ptr, row, slot, blocks[s, q], i > j)
+
+
+@parallel_kernel
+def add_outer(nodes, slots, free_index, block_ptr, vectors, scale, values, parts):
+    """Adds scale[s] v vᵀ for stencil vectors v (m, k, 3)."""
+    rows = block_ptr.shape[0] - 1
+    for part in prange(parts):
+        _add_outer_in(
+            nodes,
+            slots,
+            free_index,
+            block_ptr,
+            vectors,
+            scale,
+            values,
+            rows * part // parts,
+            rows * (part + 1) // parts,
+        )
+
+
+@kernel
+def _add_outer_in(nodes, slots, free_index, block_ptr, vectors, scale, values, lo, hi):
+    k = nodes.shape[1]
+    H = np.empty((3, 3))
+    for s in range(nodes.shape[0]):
+        q = -1
+        for a in range(k):
+            i = free_index[nodes[s, a]]
+            for b in range(a, k):
+                q += 1
+                slot = slots[s, q]
+                if slot < 0:
+                    continue
+                j = free_index[nodes[s, b]]
+                row = min(i, j)
+                if lo <= row < hi:
+                    for r in range(3):
+                        for c in range(3):
+                            H[r, c] = scale[s] * vectors[s, a, r] * vectors[s, b, c]
+                    _add_block(values, block_ptr, row, slot, H, i > j)
+
+
+@parallel_kernel
+def add_kron(nodes, slots, free_index, block_ptr, weights, matrices, values, parts):
+    """Adds w wᵀ ⊗ M for stencil weights w (m, k) and symmetric matrices M (m, 3, 3)."""
+    rows = block_ptr.shape[0] - 1
+    for part in prange(parts):
+        _add_kron_in(
+            nodes,
+            slots,
+            free_index,
+            block_ptr,
+            weights,
+            matrices,
+            values,
+            rows * part // parts,
+            rows * (part + 1) // parts,
+        )
+
+
+@kernel
+def _add_kron_in(nodes, slots, free_index, block_ptr, weights, matrices, values, lo, hi):
+    k = nodes.shape[1]
+    H = np.empty((3, 3))
+    for s in range(nodes.shape[0]):
+        q = -1
+        for a in range(k):
+            i = free_index[nodes[s, a]]
+            for b in range(a, k):
+                q += 1
+                slot = slots[s, q]
+                if slot < 0:
+                    continue
+                j = free_index[nodes[s, b]]
+                row = min(i, j)
+                if lo <= row < hi:
+                    w = weights[s, a] * weights[s, b]
+                    for r in range(3):
+                        for c in range(3):
+                            H[r, c] = w * matrices[s, r, c]
+                    _add_block(values, block_ptr, row, slot, H, False)
+
+
+@kernel
+def add_diagonal(diagonal, free_index, block_ptr, values):
+    """Adds diagonal[v] · I₃ at every free vertex v."""
+    for v in range(diagonal.shape[0]):
+        i = free_index[v]
+        if i >= 0:
+            nb = block_ptr[i + 1] - block_ptr[i]
+            row0 = 9 * np.int64(block_ptr[i]) - 3 * i
+            values[row0] += diagonal[v]
+            values[row0 + 3 * nb] += diagonal[v]
+            values[row0 + 6 * nb - 1] += diagonal[v]
+
+
+@kernel
+def scalar_csr(block_ptr, block_col, indptr, indices):
+    """Expands the block pattern to the scalar upper-triangular CSR pattern with one-based indices."""
+    for i in range(block_ptr.shape[0] - 1):
+        nb = block_ptr[i + 1] - block_ptr[i]
+        row0 = 9 * np.int64(block_ptr[i]) - 3 * i
+        for r in range(3):
+            at = row0 if r == 0 else (row0 + 3 * nb if r == 1 else row0 + 6 * nb - 1)
+            indptr[3 * i + r] = at + 1
+            for c in range(r, 3):
+                indices[at] = 3 * i + c + 1
+                at += 1
+            for q in range(block_ptr[i] + 1, block_ptr[i + 1]):
+                for c in range(3):
+                    indices[at] = 3 * block_col[q] + c + 1
+                    at += 1
+    n = block_ptr.shape[0] - 1
+    indptr[3 * n] = 9 * np.int64(block_ptr[n]) - 3 * n + 1

@@ -1,0 +1,1 @@
+"""Scenes to potentials, and the generators that walk them to a result."""

@@ -1,0 +1,65 @@
+"""Equilibrium by one-iteration quasistatic steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from plisse.core.potential import Clock, Floats, Potential, Sum
+from plisse.core.state import State
+from plisse.progressive.assemble import System
+from plisse.progressive.steps import Step, solve_step
+from plisse.solve.newton import Newton
+
+BALANCE = 0.02  # equilibrium asks for a resultant below this part of the applied load
+
+
+def relax(system: System, newton: Newton, clock: Clock, start: State | None = None) -> Iterator[State]:
+    """States on the way to equilibrium, one per pseudo-time step of one Newton iteration ([Zhang2022] Algorithm 2).
+
+    The last state is converged when a step's direction meets ‖d‖ ≤ √n h tol at its first iteration, keyframes have ended
+    and the resultant of contact, pins and loads is below 2 % of the load.
+    """
+    scene = system.scene
+    h, tol = scene.time.step, scene.solver.tol
+    stop = np.sqrt(system.free.sum()) * h * tol
+    state = start if start is not None else State(0, 0, 0.0, system.x0, np.zeros_like(system.x0))
+    total = state.newton_iterations
+    while state.step < scene.time.max_steps and not state.converged:
+        t = state.time + h
+        x, motion = state.x, state.v * h
+        lagged = system.step_potentials(x, state.v, h, motion)
+        step = Step(x, system.prescribed(x, t), x, h, motion, lagged)
+        # the step is taken even where its direction is small: the force balance may still ask for it
+        for iterate in solve_step(system, newton, step, clock, stop=0.0, max_iterations=1):
+            total += 1
+        at_rest = iterate.direction <= stop or iterate.stalled
+        balance = force_balance(system, iterate.x, lagged, clock)
+        state = State(
+            0,
+            state.step + 1,
+            t,
+            iterate.x,
+            (iterate.x - x) / h,
+            converged=at_rest and t >= system.last_key and balance < BALANCE,
+            residual=iterate.direction / (np.sqrt(system.free.sum()) * h),
+            newton_iterations=total,
+            energy=potential_energy(system, iterate.x, clock),
+            force_balance=balance,
+            contacts=system.contact_count(iterate.x),
+            step_length=iterate.step,
+        )
+        yield state
+
+
+def force_balance(system: System, x: Floats, lagged: list[Potential], clock: Clock) -> float:
+    """‖Σ forces on the free vertices‖ over the applied load: inner forces cancel, so contact, pins and loads remain."""
+    load = system.applied_load(x, lagged)
+    resultant = Sum([*system.static_parts, *lagged], clock).gradient(x)[system.free].sum(axis=0)
+    return float(np.linalg.norm(resultant)) / load if load > 0.0 else 0.0
+
+
+def potential_energy(system: System, x: Floats, clock: Clock) -> float:
+    """Total potential without inertia and friction [J]."""
+    return Sum(system.static_parts, clock).value(x)

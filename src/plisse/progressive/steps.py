@@ -1,0 +1,81 @@
+"""One time step: a feasible start, scripted vertices brought to their places, Newton on the incremental potential."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plisse.core.potential import Clock, Floats, Potential, Sum
+from plisse.energies.inertia import AugmentedLagrangian, Inertia
+from plisse.progressive.assemble import System
+from plisse.solve.newton import Iterate, Newton
+
+ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arrived [Li2020]
+PULL = 1e3  # first stiffness of the augmented Lagrangian, in units of mean mass / h²
+PULL_MOST = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """What one step is about: start x_start, scripted places x_target, inertial target x_hat, effective step h [s]."""
+
+    x_start: Floats
+    x_target: Floats
+    x_hat: Floats
+    h: float
+    motion: Floats  # displacement that the last step made: a guess for this one
+    lagged: Sequence[Potential]
+
+
+def solve_step(
+    system: System, newton: Newton, step: Step, clock: Clock, *, stop: float, max_iterations: int
+) -> Iterator[Iterate]:
+    """Newton iterates of one step; scripted vertices that contact holds back are brought on by an augmented Lagrangian."""
+    inertia = Inertia(system.mass, step.x_hat, step.h)
+    objective = Sum([inertia, *system.static_parts, *step.lagged], clock)
+    x, arrived = _start(system, step, objective)
+    if not arrived:
+        for iterate in _bring(system, newton, step, objective, x, stop=stop, max_iterations=max_iterations):
+            x = iterate.x
+            yield iterate
+    yield from newton.iterate(objective, x, system.free, stop=stop, max_iterations=max_iterations)
+
+
+def _start(system: System, step: Step, objective: Sum) -> tuple[Floats, bool]:
+    """A feasible start with scripted vertices at their places, or x_start and False where something is in the way."""
+    if not system.scripted:
+        return step.x_start, True
+    to_place = step.x_target - step.x_start
+    # first carry the free vertices along as in the last step, then leave them where they are
+    for free_motion in (step.motion, np.zeros_like(step.motion)):
+        p = np.where(system.free[:, None], free_motion, to_place)
+        x = step.x_start + p
+        if objective.max_step(step.x_start, p) == 1.0 and np.isfinite(objective.value(x)):
+            return x, True
+    return step.x_start, False
+
+
+def _bring(
+    system: System, newton: Newton, step: Step, objective: Sum, x: Floats, *, stop: float, max_iterations: int
+) -> Iterator[Iterate]:
+    """Pulls blocked scripted vertices to their targets; ends where they have arrived, or where contact holds them for good."""
+    scripted = system.is_scripted
+    weight = np.where(scripted, 1.0, 0.0)
+    mean_mass = float(system.mass[: system.n_shell].mean())
+    way = float(np.linalg.norm((step.x_start - step.x_target)[scripted]))
+    pull = AugmentedLagrangian(weight, step.x_target, PULL * mean_mass / step.h**2, np.zeros_like(x))
+    stiffest = PULL_MOST * mean_mass / step.h**2
+    used, left = 0, 1.0
+    while used < max_iterations:
+        both = Sum([*objective.parts, pull], objective.clock)
+        for iterate in newton.iterate(
+            both, x, system.free | scripted, stop=stop, max_iterations=max_iterations - used
+        ):
+            x, used = iterate.x, used + 1
+            yield iterate
+            left = float(np.linalg.norm((x - step.x_target)[scripted])) / way
+            if left <= 1.0 - ARRIVED:
+                return
+        pull = pull.updated(x) if pull.kappa >= stiffest else pull.stiffer()

@@ -1,0 +1,240 @@
+"""A whole run: generators consumed, frames written, invariants checked, a report and a picture left behind."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+import ipctk
+import numba
+import numpy as np
+
+from plisse._version import __version__
+from plisse.contact.check import Detector
+from plisse.core.errors import SceneError
+from plisse.core.potential import Clock
+from plisse.core.state import State
+from plisse.io.geometry import load_geometry
+from plisse.io.render import SHELL_COLORS, Body, Ground, render
+from plisse.io.run_store import RunStore
+from plisse.io.scene_file import scene_to_dict
+from plisse.progressive.assemble import System
+from plisse.progressive.dynamics import animate
+from plisse.progressive.quasistatics import relax
+from plisse.scene.scene import Scene
+from plisse.solve.linear import make_solver
+from plisse.solve.newton import Newton
+
+CHECK_EVERY = 10  # accepted states between two looks of the independent detector
+
+
+def use_threads(threads: int) -> None:
+    """Sets the threads of the kernels and of the detector; the linear solver is told when it is made."""
+    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    ipctk.set_num_threads(threads)
+
+
+class ProgressLine:
+    """One live line on a terminal, plain lines a few seconds apart elsewhere."""
+
+    def __init__(self, stream: TextIO, steps: int | None) -> None:
+        self._stream, self._steps = stream, steps
+        self._live = stream.isatty()
+        self._began = self._shown = time.perf_counter()
+        self._width = 0
+
+    def show(self, state: State) -> None:
+        now = time.perf_counter()
+        if now - self._shown < (0.1 if self._live else 5.0):
+            return
+        self._shown = now
+        each = (now - self._began) / max(state.step, 1)
+        eta = (
+            f"ETA {each * (self._steps - state.step):.0f} s"
+            if self._steps
+            else f"residual {state.residual:.1e}"
+        )
+        self._print(
+            f"level {state.level}  step {state.step}{f'/{self._steps}' if self._steps else ''}  newton {state.newton_iteration}  "
+            f"|d|/(h√n) {state.residual:.2e}  contacts {state.contacts}  α {state.step_length:.2f}  "
+            f"{each:.2f} s/step  {eta}"
+        )
+
+    def end(self) -> None:
+        if self._live and self._width:
+            self._stream.write("\n")
+
+    def _print(self, text: str) -> None:
+        if self._live:
+            self._stream.write("\r" + text.ljust(self._width))
+            self._width = len(text)
+        else:
+            self._stream.write(text + "\n")
+        self._stream.flush()
+
+
+@dataclass
+class Tally:
+    """What the invariants were over a run's accepted states."""
+
+    detector: Detector
+    system: System
+    accepted: int = 0
+    intersections: int = 0
+    checked: int = 0
+    distance: float = np.inf
+    stretch: float = 0.0
+    last_checked: State | None = field(default=None, repr=False)
+
+    def look(self, state: State, *, final: bool = False) -> None:
+        """Counts an accepted Newton iterate; looks closely at every tenth and at the final one."""
+        self.accepted += not final
+        if (self.accepted % CHECK_EVERY and not final) or self.last_checked is state:
+            return
+        self.last_checked = state
+        self.checked += 1
+        self.intersections += self.detector.count(state.x)
+        self.distance = min(self.distance, self.system.min_distance_over_offset(state.x))
+        if self.system.strain_limit is not None:
+            self.stretch = max(
+                self.stretch, self.system.strain_limit.max_stretch_over_limit(state.x[: self.system.n_shell])
+            )
+
+
+def run_scene(
+    scene: Scene, base: Path, out: Path, *, threads: int, progress: TextIO | None = None
+) -> dict[str, Any]:
+    """Runs a scene into the folder `out` and returns its report. Ctrl-C keeps what is done and is raised again."""
+    began = time.perf_counter()
+    use_threads(threads)
+    geometry = load_geometry(scene, base)
+    system = System(scene, geometry)
+    everything = system.everything
+    detector = Detector(everything.X, everything.edges, everything.triangles, system.n_shell)
+    _check_start(system, detector)
+    store = RunStore.create(out, scene_to_dict(scene), everything.triangles, system.body, len(scene.shells))
+    newton, clock = Newton(make_solver(scene.solver.linear, threads=threads)), Clock()
+    tally = Tally(detector, system)
+    state = State(0, 0, 0.0, system.x0, system.v0)
+    store.write_frame(0, 0, state.x)
+    dynamic = scene.time.mode == "dynamic"
+    line = ProgressLine(progress, scene.time.steps if dynamic else None) if progress else None
+    solving = time.perf_counter()
+    interrupted = False
+    written, frame = 0, 0
+    try:
+        for state in _states(system, newton, clock):
+            tally.look(state)
+            if line:
+                line.show(state)
+            if state.accepted and dynamic and state.step % scene.time.frame_every == 0:
+                frame, written = frame + 1, state.step
+                store.write_frame(0, frame, state.x)
+    except KeyboardInterrupt:
+        interrupted = True
+    tally.look(state, final=True)
+    if state.step != written:
+        store.write_frame(0, frame + 1, state.x)
+    wall = time.perf_counter() - solving
+    if line:
+        line.end()
+    report = _report(
+        scene,
+        system,
+        newton,
+        clock,
+        tally,
+        state,
+        threads=threads,
+        wall=wall,
+        total=time.perf_counter() - began,
+    )
+    store.write_json("report.json", report)
+    draw_state(system, state, out / "preview.png")
+    if interrupted:
+        raise KeyboardInterrupt
+    return report
+
+
+def _states(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
+    return (animate if system.scene.time.mode == "dynamic" else relax)(system, newton, clock)
+
+
+def _check_start(system: System, detector: Detector) -> None:
+    if not system.scene.contact.enabled:
+        return
+    found = detector.count(system.x0)
+    if found:
+        edge, triangle = detector.intersections(system.x0)[0]
+        raise SceneError(
+            f"The scene starts with {found} intersections, the first between edge "
+            f"{system.everything.edges[edge].tolist()} and triangle {system.everything.triangles[triangle].tolist()} "
+            "(vertices counted over shells, then colliders): move the bodies apart."
+        )
+    system.check_start()
+
+
+def _report(
+    scene: Scene,
+    system: System,
+    newton: Newton,
+    clock: Clock,
+    tally: Tally,
+    state: State,
+    *,
+    threads: int,
+    wall: float,
+    total: float,
+) -> dict[str, Any]:
+    seconds = clock.seconds
+    split = {part: round(seconds[part], 4) for part in ("elastic", "contact", "ccd", "linear")}
+    split["other"] = round(max(wall - sum(split.values()), 0.0), 4)
+    return {
+        "version": __version__,
+        "scene": scene.name,
+        "threads": threads,
+        "seed": scene.seed,
+        "wall_s": round(total, 3),
+        "contact": {"dhat": system.dhat, "offset": system.offset, "stiffness": system.stiffness},
+        "levels": [
+            {
+                "level": 0,
+                "vertices": system.n_shell,
+                "triangles": len(system.shells.triangles),
+                "steps": state.step,
+                "newton_iterations": state.newton_iterations,
+                "wall_s": round(wall, 3),
+                "converged": state.converged,
+                "residual": state.residual,
+                "force_balance": state.force_balance,
+                "energy": state.energy,
+                "intersections": tally.intersections,
+                "states_checked": tally.checked,
+                "min_distance_over_offset": tally.distance if np.isfinite(tally.distance) else None,
+                "max_stretch_over_limit": tally.stretch if system.strain_limit is not None else None,
+                "time_split": split,
+                "linear_split": {part: round(seconds[part], 4) for part in ("symbolic", "numeric", "solve")},
+                "symbolic_factorisations": newton.analyses,
+                "numeric_factorisations": newton.factorisations,
+                "candidate_builds": system.barrier.builds if system.barrier is not None else 0,
+            }
+        ],
+    }
+
+
+def draw_state(system: System, state: State, path: Path) -> None:
+    """The picture of a state: each shell in its own colour, colliders grey, the first level half-space as ground."""
+    bodies = []
+    triangle_body = system.body[system.everything.triangles[:, 0]]
+    for body in range(int(system.body.max()) + 1):
+        triangles = system.everything.triangles[triangle_body == body]
+        if body < len(system.scene.shells):
+            bodies.append(Body(state.x, triangles, SHELL_COLORS[body % len(SHELL_COLORS)]))
+        else:
+            bodies.append(Body(state.x, triangles, (0.62, 0.62, 0.63), two_sided=False, framed=False))
+    ground = next((Ground(plane.normal, plane.level) for plane in system.half_spaces), None)
+    render(path, bodies, ground=ground)

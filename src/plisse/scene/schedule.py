@@ -1,0 +1,81 @@
+"""Keyframed motion of pins and colliders.
+
+A motion is relative to the placed body: a point that starts at x₀ is at time t at
+
+    x(t) = c + T(t) + R(t) S(t) (x₀ − c)
+
+with the pivot c (the body's own origin unless another is given), translation T, rotation R and scale S.
+Between keys the translation, the scale factors and the three angles are interpolated linearly, each by
+itself; so a turn from 0 to 720 degrees about one axis makes two full turns. At time 0 every motion is the
+identity; after its last key it rests.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from plisse.core.errors import SceneError
+from plisse.core.mesh import Floats
+from plisse.scene.values import Vector, as_number, as_scale, as_vector, settle
+
+
+@dataclass(frozen=True)
+class Keyframe:
+    """Pose at a time [s]: translate [m], rotate [degrees about fixed x, then y, then z], scale [factors]."""
+
+    time: float
+    translate: Vector = (0.0, 0.0, 0.0)
+    rotate: Vector = (0.0, 0.0, 0.0)
+    scale: Vector = (1.0, 1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        settle(
+            self,
+            time=as_number("time [s]", self.time, least=0),
+            translate=as_vector("translate", self.translate),
+            rotate=as_vector("rotate", self.rotate),
+            scale=as_scale("scale", self.scale),
+        )
+
+
+def check_motion(motion: Sequence[Keyframe]) -> tuple[Keyframe, ...]:
+    """The keys as a tuple; a SceneError unless times increase and a key at time 0 is the identity."""
+    for before, after in pairwise(motion):
+        if after.time <= before.time:
+            raise SceneError(
+                f"motion needs increasing times, but {after.time:g} s follows {before.time:g} s."
+            )
+    if motion and motion[0].time == 0 and motion[0] != Keyframe(0.0):
+        raise SceneError("motion must start at rest: place the body itself instead of moving it at time 0.")
+    return tuple(motion)
+
+
+def rotation(degrees: Sequence[float] | Floats) -> Floats:
+    """Rotation matrix about the fixed axes x, then y, then z: R = R_z R_y R_x, shape (3, 3)."""
+    (cx, cy, cz), (sx, sy, sz) = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    about_x = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
+    about_y = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
+    about_z = np.array([[cz, -sz, 0], [sz, cz, 0], [0, 0, 1]])
+    return np.asarray(about_z @ about_y @ about_x, dtype=np.float64)
+
+
+def pose(motion: Sequence[Keyframe], t: float) -> tuple[Floats, Floats, Floats]:
+    """Rotation (3, 3), translation [m] (3,) and scale factors (3,) at time t [s]."""
+    keys = motion if motion and motion[0].time == 0 else (Keyframe(0.0), *motion)
+    times = [key.time for key in keys]
+    rows = np.array([(*key.translate, *key.rotate, *key.scale) for key in keys])
+    now = np.array([np.interp(t, times, column) for column in rows.T])
+    return rotation(now[3:6]), now[:3], now[6:]
+
+
+def transform_points(
+    X: Floats, motion: Sequence[Keyframe], t: float, *, pivot: Sequence[float] = (0.0, 0.0, 0.0)
+) -> Floats:
+    """Start positions X [m], shape (n, 3), moved to time t [s] about the pivot [m]; same shape."""
+    if not motion:
+        return X.copy()
+    turn, shift, scale = pose(motion, t)
+    center = np.asarray(pivot, dtype=np.float64)
+    return np.ascontiguousarray(((X - center) * scale) @ turn.T + (center + shift))

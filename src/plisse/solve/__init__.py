@@ -1,0 +1,1 @@
+"""Projected Newton and the linear solvers behind it."""

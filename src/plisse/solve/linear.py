@@ -1,0 +1,192 @@
+"""Sparse Cholesky behind one interface: analyse a pattern, factorise its values, solve.
+
+PARDISO (MKL) where it is installed; SuperLU of scipy everywhere; CHOLMOD through kvxopt on request (GPL, an extra).
+Matrices arrive as the upper triangle in sorted scalar CSR with one-based indices.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import os
+from typing import Any, Protocol
+
+import numpy as np
+
+from plisse.core.errors import SceneError
+from plisse.core.potential import Floats, Ints
+
+
+class NotPositiveDefinite(Exception):
+    """The factorisation met a pivot that is not positive."""
+
+
+class LinearSolver(Protocol):
+    name: str
+
+    def analyse(self, indptr: Ints, indices: Ints) -> None: ...
+
+    def factorise(self, values: Floats) -> None: ...
+
+    def solve(self, rhs: Floats) -> Floats: ...
+
+
+def make_solver(name: str = "auto", *, threads: int = 1) -> LinearSolver:
+    """The solver of that name; auto takes PARDISO where MKL is present, else SuperLU."""
+    if name == "auto":
+        name = "pardiso" if importlib.util.find_spec("pypardiso") else "superlu"
+    try:
+        return {"pardiso": Pardiso, "superlu": SuperLU, "cholmod": Cholmod}[name](threads)
+    except ImportError as missing:
+        remedy = "pip install 'plisse[cholmod]'" if name == "cholmod" else 'solver.linear = "superlu"'
+        raise SceneError(
+            f"The linear solver {name!r} cannot be loaded here ({missing}); use {remedy}."
+        ) from missing
+
+
+class Pardiso:
+    """MKL PARDISO, symmetric positive definite (mtype 2), phases 11, 22 and 33 called one by one."""
+
+    name = "pardiso"
+
+    def __init__(self, threads: int) -> None:
+        # without this MKL's idle threads spin for 200 ms after each call and take the cores from our kernels
+        os.environ.setdefault("KMP_BLOCKTIME", "0")
+        import pypardiso
+
+        self._solver = pypardiso.PyPardisoSolver(mtype=2)
+        self._solver.libmkl.MKL_Set_Num_Threads(ctypes.c_int(threads))
+        iparm = self._solver.iparm
+        iparm[0] = 1  # no defaults
+        iparm[1] = 3  # nested dissection with threads
+        iparm[7] = 0  # no iterative refinement
+        iparm[9] = 13  # pivot perturbation 1e-13
+        iparm[23] = 1  # two-level factorisation
+        self._pattern: tuple[Ints, Ints] | None = None
+        self._values: Floats = np.empty(0)
+
+    def _call(self, phase: int, rhs: Floats, out: Floats) -> int:
+        assert self._pattern is not None
+        indptr, indices = self._pattern
+        error = ctypes.c_int32(0)
+
+        def integer(value: int) -> Any:
+            return ctypes.byref(ctypes.c_int32(value))
+
+        def pointer(array: Any, kind: Any) -> Any:
+            return array.ctypes.data_as(ctypes.POINTER(kind))
+
+        self._solver._mkl_pardiso(
+            pointer(self._solver.pt, ctypes.c_int64), integer(1), integer(1), integer(2), integer(phase),
+            integer(len(indptr) - 1), pointer(self._values, ctypes.c_double), pointer(indptr, ctypes.c_int32),
+            pointer(indices, ctypes.c_int32), pointer(self._solver.perm, ctypes.c_int32),
+            integer(len(rhs) if rhs.ndim == 2 else 1), pointer(self._solver.iparm, ctypes.c_int32), integer(0),
+            pointer(rhs, ctypes.c_double), pointer(out, ctypes.c_double), ctypes.byref(error),
+        )  # fmt: skip
+        return error.value
+
+    def _run(self, phase: int, rhs: Floats, out: Floats) -> None:
+        error = self._call(phase, rhs, out)
+        if error == -4:
+            raise NotPositiveDefinite
+        if error == -2:
+            raise SceneError(
+                "Not enough memory to factorise the matrix; use a coarser mesh or a larger machine."
+            )
+        if error:
+            raise RuntimeError(f"PARDISO failed with error {error} in phase {phase}.")
+
+    def analyse(self, indptr: Ints, indices: Ints) -> None:
+        self._release()
+        self._pattern = (indptr, indices)
+        self._values = np.zeros(len(indices))
+        none = np.zeros(1)
+        self._run(11, none, none)
+
+    def factorise(self, values: Floats) -> None:
+        self._values = values
+        none = np.zeros(1)
+        self._run(22, none, none)
+
+    def solve(self, rhs: Floats) -> Floats:
+        out = np.empty_like(rhs)
+        self._run(33, rhs, out)
+        return out
+
+    def _release(self) -> None:
+        if self._pattern is not None:
+            none = np.zeros(1)
+            self._call(-1, none, none)
+            self._pattern = None
+
+    def __del__(self) -> None:
+        if getattr(self, "_pattern", None) is not None:
+            self._release()
+
+
+class SuperLU:
+    """scipy's SuperLU on the full symmetric matrix."""
+
+    name = "superlu"
+
+    def __init__(self, threads: int) -> None:
+        self._shape: tuple[Ints, Ints] = (np.empty(0, np.int32), np.empty(0, np.int32))
+        self._factor: Any = None
+
+    def analyse(self, indptr: Ints, indices: Ints) -> None:
+        self._shape = (indptr - 1, indices - 1)
+
+    def factorise(self, values: Floats) -> None:
+        import scipy.sparse as sparse
+        from scipy.sparse.linalg import splu
+
+        indptr, indices = self._shape
+        upper = sparse.csr_matrix((values, indices, indptr))
+        full = (upper + sparse.triu(upper, 1).T).tocsc()
+        try:
+            self._factor = splu(
+                full, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True}
+            )
+        except RuntimeError as singular:
+            raise NotPositiveDefinite from singular
+        if (self._factor.U.diagonal() <= 0.0).any():
+            raise NotPositiveDefinite
+
+    def solve(self, rhs: Floats) -> Floats:
+        return np.ascontiguousarray(self._factor.solve(rhs.T).T)
+
+
+class Cholmod:
+    """CHOLMOD's supernodal Cholesky through kvxopt."""
+
+    name = "cholmod"
+
+    def __init__(self, threads: int) -> None:
+        import kvxopt
+        from kvxopt import cholmod
+
+        self._kvxopt, self._cholmod = kvxopt, cholmod
+        self._matrix: Any = None
+        self._factor: Any = None
+
+    def analyse(self, indptr: Ints, indices: Ints) -> None:
+        # rows of our upper triangle are columns of the lower one, which is the half that kvxopt reads;
+        # it builds matrices from triplets in any order and keeps columns sorted, as ours are
+        columns = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
+        n = len(indptr) - 1
+        self._matrix = self._kvxopt.spmatrix(
+            np.ones(len(indices)), (indices - 1).astype(np.int64), columns.astype(np.int64), (n, n)
+        )
+        self._factor = self._cholmod.symbolic(self._matrix)
+
+    def factorise(self, values: Floats) -> None:
+        self._matrix.V = self._kvxopt.matrix(values)
+        try:
+            self._cholmod.numeric(self._matrix, self._factor)
+        except ArithmeticError as failed:
+            raise NotPositiveDefinite from failed
+
+    def solve(self, rhs: Floats) -> Floats:
+        columns = self._kvxopt.matrix(np.ascontiguousarray(rhs.reshape(-1, rhs.shape[-1]).T))
+        self._cholmod.solve(self._factor, columns)
+        return np.ascontiguousarray(np.asarray(columns).T.reshape(rhs.shape))

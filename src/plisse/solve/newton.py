@@ -1,0 +1,166 @@
+"""Projected Newton as a generator of iterates: the caller owns the loop."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Potential, Sum
+from plisse.solve.linear import LinearSolver, NotPositiveDefinite
+
+ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
+HALVINGS = 40  # the line search gives up after this many
+
+
+@dataclass(frozen=True, eq=False)
+class Iterate:
+    """One Newton iteration: x after it, objective [J], ‖d‖₂ [m], the step taken and what its filters allowed."""
+
+    x: Floats
+    value: float
+    direction: float
+    step: float
+    allowed: float
+    trials: int
+    converged: bool
+    stalled: bool = False
+
+
+class Newton:
+    """Keeps the sparsity pattern and its symbolic factorisation between solves.
+
+    `analyses` and `factorisations` count the symbolic and the numeric ones.
+    """
+
+    def __init__(self, solver: LinearSolver) -> None:
+        self._solver = solver
+        self._pattern: Pattern | None = None
+        self._fixed: tuple[Ints, ...] = ()
+        self._base: Pattern | None = None
+        self.analyses = 0
+        self.factorisations = 0
+
+    def iterate(
+        self, objective: Sum, x: Floats, free: NDArray[np.bool_], *, stop: float, max_iterations: int
+    ) -> Iterator[Iterate]:
+        """Minimises over the free vertices until ‖d‖₂ ≤ stop; the last iterate is marked converged or stalled.
+
+        A direction at or below `stop` ends the solve without being taken. Yielded arrays are read-only.
+        """
+        x = _frozen(x)
+        value = objective.value(x)
+        for _ in range(max_iterations):
+            p = self.direction(objective, x, free)
+            norm = float(np.linalg.norm(p))
+            if norm <= stop:
+                yield Iterate(x, value, norm, 0.0, 1.0, 0, True)
+                return
+            allowed = objective.max_step(x, p)
+            taken = self._search(objective, x, p, value, allowed)
+            if taken is None:
+                yield Iterate(x, value, norm, 0.0, allowed, HALVINGS, False, stalled=True)
+                return
+            x, value, step, trials = taken
+            yield Iterate(x, value, norm, step, allowed, trials, False)
+
+    def direction(self, objective: Sum, x: Floats, free: NDArray[np.bool_]) -> Floats:
+        """−H⁻¹∇E on the free vertices, zero elsewhere, shape (n, 3)."""
+        gradient = objective.gradient(x)
+        hessian = objective.hessian(x)
+        now = time.perf_counter()
+        values = self._assemble(objective, hessian, x, free)
+        now = start = objective.clock.add("elastic", now)
+        self._factorise(values, objective.clock)
+        now = time.perf_counter()
+        rows = [-gradient[free].ravel(), *(u[free].ravel() for u in hessian.rank_one)]
+        solved = self._solver.solve(np.ascontiguousarray(np.stack(rows)) if len(rows) > 1 else rows[0])
+        p = np.zeros_like(x)
+        p[free] = _with_rank_one(np.atleast_2d(solved), rows[1:]).reshape(-1, 3)
+        objective.clock.add("solve", now)
+        objective.clock.add("linear", start)
+        return p
+
+    def _assemble(self, objective: Sum, hessian: Hessian, x: Floats, free: NDArray[np.bool_]) -> Floats:
+        fixed = tuple(objective.stencils())
+        same = len(fixed) == len(self._fixed) and all(a is b for a, b in zip(fixed, self._fixed, strict=True))
+        if self._base is None or not same or not np.array_equal(self._base.free, free):
+            self._base, self._fixed = Pattern.of(free, fixed), fixed
+            self._use(self._base)
+        assert self._pattern is not None
+        values = self._pattern.assemble(hessian, fixed=fixed)
+        if values is None:
+            moving = [
+                block.nodes for block in hessian.blocks if not any(block.nodes is nodes for nodes in fixed)
+            ]
+            self._use(self._base.including([*moving, *_soon(objective.parts, x)]))
+            values = self._pattern.assemble(hessian, fixed=fixed)
+            assert values is not None
+        return values
+
+    def _use(self, pattern: Pattern) -> None:
+        self._pattern = pattern
+        self._analysed = False
+
+    def _factorise(self, values: Floats, clock: Clock) -> None:
+        assert self._pattern is not None
+        now = time.perf_counter()
+        if not self._analysed:
+            self._solver.analyse(self._pattern.indptr, self._pattern.indices)
+            self._analysed = True
+            self.analyses += 1
+            now = clock.add("symbolic", now)
+        diagonal = self._pattern.indptr[:-1] - 1
+        shift = 0.0
+        while True:
+            try:
+                self._solver.factorise(values)
+                self.factorisations += 1
+                clock.add("numeric", now)
+                return
+            except NotPositiveDefinite:
+                # rounding made a semidefinite matrix indefinite: the smallest shift that mends it
+                scale = float(np.abs(values[diagonal]).mean())
+                grown = max(10.0 * shift, 1e-10 * scale)
+                if grown > scale:
+                    raise
+                values = values.copy()
+                values[diagonal] += grown - shift
+                shift = grown
+
+    def _search(
+        self, objective: Sum, x: Floats, p: Floats, value: float, step: float
+    ) -> tuple[Floats, float, float, int] | None:
+        """Halves the step until the objective does not rise."""
+        for trial in range(1, HALVINGS + 1):
+            x_trial = _frozen(x + step * p)
+            value_trial = objective.value(x_trial)
+            if math.isfinite(value_trial) and value_trial <= value + ROUNDING * objective.size:
+                return x_trial, value_trial, step, trial
+            step *= 0.5
+        return None
+
+
+def _frozen(x: Floats) -> Floats:
+    if not x.flags.writeable:
+        return x
+    x = x.copy() if x.base is not None else x
+    x.flags.writeable = False
+    return x
+
+
+def _soon(parts: Sequence[Potential], x: Floats) -> list[Ints]:
+    return [nodes for part in parts for nodes in part.soon(x)]
+
+
+def _with_rank_one(solved: Floats, columns: Sequence[Floats]) -> Floats:
+    """(A + U Uᵀ)⁻¹b from A⁻¹b (first row of `solved`) and A⁻¹U (the others), by Sherman–Morrison–Woodbury."""
+    if not columns:
+        return np.asarray(solved[0])
+    U, AU = np.stack(columns), solved[1:]
+    small = np.eye(len(U)) + U @ AU.T
+    return np.asarray(solved[0] - np.linalg.solve(small, U @ solved[0]) @ AU)

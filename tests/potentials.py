@@ -1,0 +1,139 @@
+"""Every Potential of the package, ready for the tests that all of them must pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from plisse.contact.barrier import Barrier
+from plisse.contact.candidates import Surface
+from plisse.contact.friction import Friction
+from plisse.contact.halfspace import HalfSpace
+from plisse.core import shapes
+from plisse.core.mesh import Mesh
+from plisse.core.potential import Floats, Potential, Sum
+from plisse.energies.bending import Bending
+from plisse.energies.inertia import AugmentedLagrangian, Inertia
+from plisse.energies.loads import Gravity, Pressure, Wind
+from plisse.energies.membrane import Membrane
+from plisse.energies.strain_limit import StrainLimit
+
+
+@dataclass(frozen=True)
+class Case:
+    """A potential at stiffness k on mesh X, random states of it, and what holds of it."""
+
+    make: Callable[[float], Potential]
+    state: Callable[[np.random.Generator], Floats]
+    rigid: bool = True  # value is invariant under rigid motion
+    spacing: float = 1e-5  # of the differences [m]; small where distances switch between features
+    exact_projection: bool = (
+        True  # the psd Hessian is each stencil's exact projection (else Gauss–Newton or majorant)
+    )
+
+
+def curved_sheet() -> Mesh:
+    """A small sheet with a curved rest shape and irregular triangles."""
+    flat = shapes.grid(0.4, 0.3, resolution=(5, 4), diagonals="jittered", seed=3)
+    X = flat.X.copy()
+    X[:, 2] = 0.3 * X[:, 0] ** 2 - 0.2 * X[:, 0] * X[:, 1]
+    return Mesh(X, flat.triangles)
+
+
+SHEET = curved_sheet()
+BALL = shapes.sphere(0.2, subdivisions=1)
+
+
+def full(mesh: Mesh, value: float, *, hinges: bool = False) -> Floats:
+    return np.full(len(mesh.hinges) if hinges else len(mesh.triangles), value)
+
+
+def crumpled(mesh: Mesh, amount: float) -> Callable[[np.random.Generator], Floats]:
+    """Random deformed states: each vertex moved by up to `amount`."""
+    return lambda rng: mesh.X + rng.uniform(-amount, amount, mesh.X.shape)
+
+
+def stretched(rng: np.random.Generator) -> Floats:
+    """States whose stretches spread over and past the strain limit's onset, all below the limit."""
+    F = np.eye(3) + rng.uniform(-0.08, 0.08, (3, 3))
+    return SHEET.X @ F.T + rng.uniform(-2e-4, 2e-4, SHEET.X.shape)
+
+
+def two_sheets() -> Surface:
+    """Two irregular sheets, one close above the other, in contact but not adjacent."""
+    lower = shapes.grid(0.3, 0.3, resolution=(5, 5), diagonals="jittered", seed=1)
+    upper = shapes.grid(0.28, 0.28, resolution=(4, 4), diagonals="jittered", seed=2)
+    X = np.concatenate([lower.X, upper.X + [0.01, 0.013, 0.012]])
+    both = Mesh(X, np.concatenate([lower.triangles, upper.triangles + len(lower.X)]))
+    body = np.repeat([0, 1], [len(lower.X), len(upper.X)])
+    every = np.ones(len(X), bool)
+    return Surface(both.edges, both.triangles, np.arange(len(X)), body, ~every, X, every, 2e-3, 2e-2)
+
+
+SURFACE = two_sheets()
+
+
+def touching(rng: np.random.Generator) -> Floats:
+    return SURFACE.X + rng.uniform(-1.5e-3, 1.5e-3, SURFACE.X.shape)
+
+
+def make_friction(k: float) -> Friction:
+    contacts = Barrier(SURFACE, kappa=k, margin=1e-3).contacts(SURFACE.X)
+    return Friction(contacts, SURFACE.X, mu=0.4, speed=0.02, h=0.05)
+
+
+def make_wind(k: float) -> Wind:
+    rng = np.random.default_rng(5)
+    v = rng.normal(size=SHEET.X.shape)
+    return Wind(
+        SHEET.triangles, SHEET.X, v, 0.02, wind=np.array([3.0, 1.0, 0.5]), air_density=1.2 * k, drag_normal=1.1,
+        drag_tangential=0.2, law="quadratic",
+    )  # fmt: skip
+
+
+def make_limit(k: float) -> StrainLimit:
+    return StrainLimit(
+        SHEET, selected=full(SHEET, 1.0) > 0, onset=full(SHEET, 1.0), limit=full(SHEET, 1.3),
+        kappa=full(SHEET, k), thickness=full(SHEET, 1e-3),
+    )  # fmt: skip
+
+
+MASS = np.linspace(0.5, 2.0, len(SHEET.X))
+FLOOR = np.arange(len(SHEET.X), dtype=np.int32)
+
+CASES: dict[str, Case] = {
+    "membrane": Case(
+        lambda k: Membrane(SHEET, E=full(SHEET, k), nu=full(SHEET, 0.3), thickness=full(SHEET, 1e-3)),
+        crumpled(SHEET, 0.02),
+    ),
+    "bending": Case(
+        lambda k: Bending(
+            SHEET, E=full(SHEET, k, hinges=True), nu=full(SHEET, 0.3, hinges=True),
+            thickness=full(SHEET, 1e-2, hinges=True),
+        ),
+        crumpled(SHEET, 0.02), exact_projection=False,
+    ),
+    "strain limit": Case(make_limit, stretched),
+    "barrier": Case(lambda k: Barrier(SURFACE, kappa=k, margin=1e-3), touching, spacing=3e-8, exact_projection=False),
+    "half-space": Case(
+        lambda k: HalfSpace(
+            np.array([0, 0, -0.06]), np.array([0.1, 0.2, 1.0]), FLOOR, SHEET.vertex_areas, kappa=k, dhat=0.08, offset=1e-3
+        ),
+        crumpled(SHEET, 1e-3), rigid=False,
+    ),
+    "friction": Case(make_friction, touching, rigid=False),
+    "inertia": Case(lambda k: Inertia(MASS * k, SHEET.X, 0.1), crumpled(SHEET, 0.02), rigid=False),
+    "augmented Lagrangian": Case(
+        lambda k: AugmentedLagrangian(MASS, SHEET.X, k, np.full(SHEET.X.shape, 0.1 * k)), crumpled(SHEET, 0.02), rigid=False
+    ),
+    "gravity": Case(lambda k: Gravity(MASS * k, np.array([0.0, 0.0, -9.81])), crumpled(SHEET, 0.02), rigid=False),
+    "pressure": Case(lambda k: Pressure(BALL, k), crumpled(BALL, 0.02)),
+    "gas": Case(lambda k: Pressure(BALL, k, gas=True), crumpled(BALL, 0.02)),
+    "wind": Case(make_wind, crumpled(SHEET, 1e-2), rigid=False),
+    "sum": Case(
+        lambda k: Sum([CASES["membrane"].make(k), CASES["bending"].make(k), CASES["inertia"].make(k)]),
+        crumpled(SHEET, 0.02), rigid=False, exact_projection=False,
+    ),
+}  # fmt: skip
