@@ -2,6 +2,7 @@
 
 from itertools import combinations
 
+import numba
 import numpy as np
 import pytest
 
@@ -28,7 +29,7 @@ def find_edges(triangles):
 
 
 def make_surface(rng, *, offset=0.02, dhat=0.05, loose=False):
-    """Two crumpled sheets and a passive tetrahedron in one heap; optionally a loose edge and a loose point."""
+    """Two crumpled sheets and a passive tetrahedron in a heap; optionally a loose edge and a loose point."""
     parts = [make_grid(5), make_grid(4), make_tetrahedron()]
     X, triangles, body, x = [], [], [], []
     first = 0
@@ -53,8 +54,8 @@ def make_surface(rng, *, offset=0.02, dhat=0.05, loose=False):
     passive = body == 9
     passive[:2] = True
     surface = Surface(
-        edges=edges, triangles=np.concatenate(triangles), points=np.arange(len(x)), body=body, passive=passive,
-        X=np.concatenate(X), deformable=body != 9, offset=offset, dhat=dhat,
+        edges=edges, triangles=np.concatenate(triangles), points=np.arange(len(x)), body=body,
+        passive=passive, X=np.concatenate(X), deformable=body != 9, offset=offset, dhat=dhat,
     )  # fmt: skip
     return surface, x
 
@@ -138,8 +139,13 @@ def test_list_is_tight():
 def test_same_input_same_list():
     surface, x = make_surface(np.random.default_rng(0))
     p = np.random.default_rng(1).normal(size=x.shape) * 0.1
-    one, two = build(surface, x, p, 0.1), build(surface, x, p, 0.1)
-    assert np.array_equal(one.pt, two.pt) and np.array_equal(one.ee, two.ee)
+    lists = []
+    threads = numba.get_num_threads()
+    for count in (1, threads, threads):
+        numba.set_num_threads(count)
+        lists.append(build(surface, x, p, 0.1))
+    for other in lists[1:]:
+        assert np.array_equal(lists[0].pt, other.pt) and np.array_equal(lists[0].ee, other.ee)
 
 
 def test_room_grows_with_the_list():
@@ -158,6 +164,17 @@ def test_two_passive_bodies_make_no_pairs():
         passive=np.ones(2 * n), X=np.concatenate([X, X]), deformable=np.zeros(2 * n), offset=0.1, dhat=0.1,
     )  # fmt: skip
     candidates = build(surface, surface.X, 0 * surface.X, 1.0)
+    assert len(candidates.pt) == len(candidates.ee) == 0
+
+
+def test_nothing_to_touch():
+    x = np.zeros((2, 3))
+    none = np.empty(0)
+    surface = Surface(
+        edges=none.reshape(0, 2), triangles=none.reshape(0, 3), points=none, body=np.zeros(2),
+        passive=np.zeros(2), X=x, deformable=np.ones(2), offset=0.1, dhat=0.1,
+    )  # fmt: skip
+    candidates = build(surface, x, x, 0.1)
     assert len(candidates.pt) == len(candidates.ee) == 0
 
 

@@ -1,4 +1,4 @@
-"""The step filter on thousands of pairs: never through the offset, and no shorter than ipctk's additive CCD."""
+"""The step filter on thousands of pairs: never through the offset, not shorter than ipctk's additive CCD."""
 
 import ipctk
 import numpy as np
@@ -155,7 +155,7 @@ def test_sheets_pushed_into_each_other_stay_apart():
     faces = np.concatenate([np.stack([a, b, c], 1), np.stack([a, c, d], 1)])
     triangles = np.concatenate([faces, faces + n * n]).astype(np.int32)
     edges = ipctk.edges(triangles)
-    X = np.concatenate([sheet, sheet + [0, 0, 0.1]])
+    X = np.concatenate([sheet, sheet + np.array([0, 0, 0.1])])
     surface = Surface(
         edges=edges, triangles=triangles, points=np.arange(len(X)), body=np.repeat([0, 1], n * n),
         passive=np.zeros(len(X)), X=X, deformable=np.ones(len(X)), offset=0.01, dhat=0.02,

@@ -1,4 +1,4 @@
-"""Pairs of primitives that may touch during a motion: found once, used by the barrier, the line search and the CCD."""
+"""Pairs of primitives that may touch during a motion, for the barrier, the line search and the CCD alike."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from plisse.kernels.pairs import Buffer, Motion, compact, find_pairs, find_range
+from plisse.kernels.pairs import DEFORMABLE, PASSIVE, Buffer, Motion, compact, find_pairs, find_range
 from plisse.kernels.tree import Forest, fit_leaves, fit_nodes, order_patches, sweep_vertices
 
 FloatArray = NDArray[np.float64]
@@ -21,18 +21,19 @@ CHUNKS = 64  # units of parallel work, the same for any number of threads
 class Patches:
     """Trees over a surface, made once from its rest shape.
 
-    body: number of each vertex's tree, shape (n,); rows: most primitives in a leaf;
+    tree: number of each vertex's tree, shape (n,); role: its PASSIVE and DEFORMABLE bits, shape (n,);
+    rows: most primitives in a leaf;
     chunks: first leaf of each unit of work, shape (c + 1,); turn: order in which they are taken, shape (c,).
-    pt_counts, ee_counts: pairs that the last search found in each chunk, a memo of the room to reserve, shape (c,).
+    counts: pairs that the last search found in each slot, a memo of the room to reserve, shape (2c,).
     """
 
     forest: Forest
-    body: IntArray
+    tree: IntArray
+    role: NDArray[np.uint8]
     rows: int
     chunks: IntArray
     turn: IntArray
-    pt_counts: NDArray[np.int64]
-    ee_counts: NDArray[np.int64]
+    counts: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,19 +73,22 @@ class Surface:
     @cached_property
     def patches(self) -> Patches:
         """The box trees' order, made at first use."""
-        return build_patches(self.edges, self.triangles, self.points, self.body, self.passive, self.X)
+        return build_patches(
+            self.edges, self.triangles, self.points, self.body, self.passive, self.deformable, self.X
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
     """All pairs that can become active while the vertices stay near one path.
 
-    The states covered are S = {y : |y_i − x_i − s p_i| ≤ margin for all i, for one s in [0, 1]}: a convex set, so the
-    whole segment between two covered states is covered. s is common to all vertices, because it is the
-    relative motion of a pair that was bounded.
+    The states covered are {y : |y_i − x_i − s p_i| ≤ margin for all i, for one s in [0, 1]}: a convex set,
+    so the whole segment between two covered states is covered. s is common to all vertices, because it is
+    the relative motion of a pair that was bounded.
 
-    pt: point and triangle, shape (k, 4); ee: first and second edge, shape (k, 4); a pair's offset and dhat [m], shape
-    (k,), by the rule of `Surface`. x, p: reference positions and displacement [m], shape (n, 3).
+    pt: point and triangle, shape (k, 4); ee: first and second edge, shape (k, 4); offset and dhat of each
+    pair [m], shape (k,), by the rule of `Surface`. x, p: reference positions and displacement [m], shape
+    (n, 3).
     """
 
     pt: IntArray
@@ -116,45 +120,36 @@ def build(surface: Surface, x: FloatArray, p: FloatArray, margin: float) -> Cand
     x = np.ascontiguousarray(x, dtype=np.float64)
     p = np.ascontiguousarray(p, dtype=np.float64)
     patches = surface.patches
-    forest, body = patches.forest, patches.body
+    forest, tree = patches.forest, patches.tree
     extent = max((float(np.abs(a).max()) for a in (x, p) if a.size), default=0.0)
     if not np.isfinite(extent):
         raise FloatingPointError("Positions and displacements must be finite numbers to find contact pairs.")
     # rounding of x + p must not count as having left the margin
     margin = float(margin) + 1e-14 * extent
-    trees = forest.leaves.size
-    size = np.maximum(np.bincount(body, minlength=trees), 1)
-    drift = np.stack([np.bincount(body, p[:, k], minlength=trees) / size for k in range(3)], axis=1)
-    motion = Motion(
-        x,
-        p,
-        surface.X,
-        body,
-        surface.passive,
-        surface.deformable,
-        drift,
-        surface.offset,
-        surface.dhat,
-        margin,
-    )
+    trees = len(forest.trees)
+    size = np.maximum(np.bincount(tree, minlength=trees), 1)
+    drift = np.stack([np.bincount(tree, p[:, k], minlength=trees) / size for k in range(3)], axis=1)
+    motion = Motion(x, p, surface.X, tree, patches.role, drift, surface.offset, surface.dhat, margin)
     # float32 holds a coordinate of size 3 extent to 2e-7 extent; four roundings happen on the way
     reach = 0.5 * (surface.offset + surface.dhat) + margin + 1e-6 * extent
     vertices = np.empty((len(x), 6), np.float32)
-    sweep_vertices(x, p, body, drift, reach, vertices)
+    sweep_vertices(x, p, tree, drift, reach, vertices)
     boxes = np.empty((len(forest.primitives), 6), np.float32)
     nodes = np.empty((2 * len(forest.leaf_tree), 6), np.float32)
     fit_leaves(forest, vertices, boxes, nodes)
     fit_nodes(forest, nodes)
     # the last build's counts are a good guess of the room; where it was too small the search is done again
     while True:
-        pt, ee = (_reserve(counts) for counts in (patches.pt_counts, patches.ee_counts))
-        find_pairs(forest, nodes, boxes, motion, patches.rows, patches.chunks, patches.turn, pt, ee)
-        enough = bool(np.all(pt.count <= np.diff(pt.start)) and np.all(ee.count <= np.diff(ee.start)))
-        patches.pt_counts[:] = pt.count
-        patches.ee_counts[:] = ee.count
-        if enough:
+        buffer = _reserve(patches.counts)
+        find_pairs(forest, nodes, boxes, motion, patches.rows, patches.chunks, patches.turn, buffer)
+        patches.counts[:] = buffer.found
+        if np.all(buffer.found <= np.diff(buffer.start)):
             break
-    return Candidates(*_gather(pt, ee), x, p, margin)
+    to = np.concatenate(([0], np.cumsum(buffer.found)))
+    pairs, offset, dhat = np.empty((to[-1], 4), np.int32), np.empty(to[-1]), np.empty(to[-1])
+    compact(buffer, to, pairs, offset, dhat)
+    k = int(to[len(to) // 2])
+    return Candidates(pairs[:k], pairs[k:], offset[:k], dhat[:k], offset[k:], dhat[k:], x, p, margin)
 
 
 def _reserve(counts: NDArray[np.int64]) -> Buffer:
@@ -166,34 +161,21 @@ def _reserve(counts: NDArray[np.int64]) -> Buffer:
     )
 
 
-def _gather(
-    pt: Buffer, ee: Buffer
-) -> tuple[IntArray, IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-    done = []
-    for buffer in (pt, ee):
-        to = np.concatenate(([0], np.cumsum(buffer.count)))
-        total = int(to[-1])
-        pairs, offset, dhat = np.empty((total, 4), np.int32), np.empty(total), np.empty(total)
-        compact(buffer, to, pairs, offset, dhat)
-        done.append((pairs, offset, dhat))
-    (pt_pairs, pt_offset, pt_dhat), (ee_pairs, ee_offset, ee_dhat) = done
-    return pt_pairs, ee_pairs, pt_offset, pt_dhat, ee_offset, ee_dhat
-
-
 def build_patches(
     edges: IntArray,
     triangles: IntArray,
     points: IntArray,
     body: IntArray,
     passive: BoolArray,
+    deformable: BoolArray,
     X: FloatArray,
 ) -> Patches:
-    """Sort each body's triangles into compact patches of the rest shape; each patch owns the nearby edges and points.
+    """Sort each body's triangles into compact patches of the rest shape, which also own the edges and points.
 
-    Edges without a triangle and points without an edge are sorted as patches' items in their own right.
+    Edges without a triangle and points without an edge are sorted as items in their own right.
     """
-    labels, tree = np.unique(body, return_inverse=True)
-    tree = tree.astype(np.int32)
+    labels, numbers = np.unique(body, return_inverse=True)
+    tree: IntArray = numbers.astype(np.int32)
     alone = _find_alone(edges, triangles)
     used = np.zeros(len(X), dtype=np.bool_)
     used[triangles.ravel()] = True
@@ -232,18 +214,18 @@ def build_patches(
     bounds = np.concatenate(([0], np.cumsum(np.bincount(slot, minlength=3 * total))))
     start = bounds[3 * np.arange(total)[:, None] + np.arange(4)].astype(np.int32)
     primitives = np.ascontiguousarray(primitives[np.argsort(slot, kind="stable")], dtype=np.int32)
-    moves = np.zeros(len(labels), dtype=np.bool_)
-    moves[tree[~passive]] = True
     leaf_tree = np.repeat(np.arange(len(labels), dtype=np.int32), leaves)
-    first_node = 2 * first_leaf
-    leaf_node = (first_node + leaves - first_leaf)[leaf_tree] + np.arange(total, dtype=np.int32)
-    forest = Forest(primitives, start, leaf_tree, leaf_node, first_leaf, leaves, first_node, moves)
+    leaf_node = ((first_leaf + leaves)[leaf_tree] + np.arange(total)).astype(np.int32)
+    trees = np.stack([first_leaf, leaves, 2 * first_leaf, np.zeros_like(leaves)], axis=1)
+    trees[tree[~passive], 3] = 1
+    forest = Forest(primitives, start, leaf_tree, leaf_node, trees)
+    role = np.where(passive, PASSIVE, 0) | np.where(deformable, DEFORMABLE, 0)
     rows = int((start[:, 3] - start[:, 0]).max(initial=1))
     count = max(1, min(CHUNKS, total))
     chunks = (total * np.arange(count + 1) // count).astype(np.int32)
     turn = np.argsort(np.arange(count) * 0.6180339887498949 % 1.0, kind="stable").astype(np.int32)
-    guesses = [np.full(count, 4 * len(kind) // count, dtype=np.int64) for kind in (points, points)]
-    return Patches(forest, tree, rows, chunks, turn, guesses[0], guesses[1])
+    counts = np.full(2 * count, 4 * len(points) // count, dtype=np.int64)
+    return Patches(forest, tree, role.astype(np.uint8), rows, chunks, turn, counts)
 
 
 def _keys(edges: IntArray) -> NDArray[np.int64]:

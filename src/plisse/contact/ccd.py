@@ -10,25 +10,28 @@ from plisse.kernels.accd import CHUNK, limit_pairs
 def max_step(
     candidates: Candidates, x: NDArray[np.float64], p: NDArray[np.float64], *, keep: float = 0.1
 ) -> tuple[float, NDArray[np.int32] | None]:
-    """Largest α ≤ 1 found for which every pair keeps d − offset ≥ keep · (d₀ − offset) on x + a p, a in [0, α].
+    """How far along p every pair keeps its gap: an α ≤ 1 and the vertices of the pair that limits it.
 
-    Additive CCD ([Li2021] Algorithm 1) with each pair's own offset as minimal separation; α is 0 when a pair is
-    already as close as its offset. Also returns the vertices of the limiting pair, shape (4,), (point, triangle) or
-    (edge, edge), or None when α is 1. The candidates must cover x and p.
-    x: positions [m], shape (n, 3); p: displacement [m], shape (n, 3).
+    d − offset ≥ keep · (d₀ − offset) on x + a p for a in [0, α], by additive CCD ([Li2021] Algorithm 1)
+    with each pair's own offset as minimal separation. α is 0 when a moving pair is already as close as its
+    offset. The limiting pair is (point, triangle) or (edge, edge), shape (4,), or None when α is 1. The
+    candidates must cover x and p. x: positions [m], shape (n, 3); p: displacement [m], shape (n, 3).
     """
     x = np.ascontiguousarray(x, dtype=np.float64)
     p = np.ascontiguousarray(p, dtype=np.float64)
-    pt, ee = candidates.pt, candidates.ee
-    parts = -(-len(pt) // CHUNK)
-    chunks = parts + -(-len(ee) // CHUNK)
-    if chunks == 0:
-        return 1.0, None
-    limits = np.empty(chunks)
-    which = np.empty(chunks, dtype=np.int64)
-    limit_pairs(x, p, pt, candidates.pt_offset, ee, candidates.ee_offset, float(keep), limits, which)
-    best = int(np.argmin(limits))
-    if which[best] < 0:
-        return 1.0, None
-    pair = (pt if best < parts else ee)[which[best]]
-    return float(limits[best]), pair.copy()
+    alpha = 1.0
+    pair: NDArray[np.int32] | None = None
+    for pairs, offsets, is_edge_pair in (
+        (candidates.pt, candidates.pt_offset, False),
+        (candidates.ee, candidates.ee_offset, True),
+    ):
+        chunks = -(-len(pairs) // CHUNK)
+        if chunks == 0:
+            continue
+        limits, which = np.empty(chunks), np.empty(chunks, dtype=np.int64)
+        limit_pairs(x, p, pairs, offsets, is_edge_pair, float(keep), alpha, limits, which)
+        # the first of equal ones, whatever the number of threads
+        best = int(np.argmin(limits))
+        if which[best] >= 0:
+            alpha, pair = float(limits[best]), pairs[which[best]].copy()
+    return alpha, pair

@@ -28,13 +28,13 @@ def _limit_pair(
     keep: float,
     limit: float,
 ) -> float:
-    """Largest t ≤ limit found for which the pair keeps gap(s) = distance − offset ≥ keep · gap(0) for all s ≤ t.
+    """A t ≤ limit up to which the pair keeps its gap: distance(s) − offset ≥ keep · gap(0) for all s ≤ t.
 
-    Motion is taken relative to the pair's mean, y(t) = x + t (p − p̄). From y the pair advances by the larger of two safe
-    amounts: (gap − gap to keep) / l with the bound l on the relative speed ([Li2021] Algorithm 1), and the time that
-    the slab between the closest points stays that wide, which sliding along each other does not shorten:
-    n·(y_i − y_j) is linear in t for all vertices i of the one primitive and j of the other.
-    Differs: the gap to keep holds all along, and not only at the samples.
+    Motion is taken relative to the pair's mean, y(t) = x + t (p − p̄). From y the pair advances by the
+    larger of two safe amounts: (gap − gap to keep) / l with the bound l on the relative speed ([Li2021]
+    Algorithm 1), and the time that the slab between the closest points stays that wide, which sliding along
+    each other does not shorten: n·(y_i − y_j) is linear in t for all vertices i of the one primitive and j
+    of the other. Differs: the slab; and the gap to keep holds all along, not only at the samples.
     """
     mx = 0.25 * (p[a, 0] + p[b, 0] + p[c, 0] + p[d, 0])
     my = 0.25 * (p[a, 1] + p[b, 1] + p[c, 1] + p[d, 1])
@@ -125,14 +125,11 @@ def _limit_chunk(
     offsets: Floats,
     is_edge_pair: bool,
     keep: float,
+    limit: float,
     first: int,
     last: int,
-    limits: Floats,
-    which: NDArray[np.int64],
-    chunk: int,
-) -> None:
-    """Smallest limit of the pairs first:last, and the first pair that has it."""
-    limit = 1.0
+) -> tuple[float, int]:
+    """Smallest limit of the pairs first:last, and the first pair that has it, −1 for none."""
     found = -1
     for i in range(first, last):
         a, b, c, d = pairs[i, 0], pairs[i, 1], pairs[i, 2], pairs[i, 3]
@@ -140,31 +137,27 @@ def _limit_chunk(
         if t < limit:
             limit = t
             found = i
-    limits[chunk] = limit
-    which[chunk] = found
+    return limit, found
 
 
 @parallel_kernel
 def limit_pairs(
     x: Floats,
     p: Floats,
-    pt: Ints,
-    pt_offset: Floats,
-    ee: Ints,
-    ee_offset: Floats,
+    pairs: Ints,
+    offsets: Floats,
+    is_edge_pair: bool,
     keep: float,
+    limit: float,
     limits: Floats,
     which: NDArray[np.int64],
 ) -> None:
-    """For each chunk, point–triangle ones first, the smallest step and the number of its pair, −1 for none.
+    """For each chunk the smallest step below `limit` and the number of its pair, −1 for none.
 
-    limits, which: shape (⌈pt / CHUNK⌉ + ⌈ee / CHUNK⌉,).
+    limits, which: shape (⌈pairs / CHUNK⌉,).
     """
-    parts = (len(pt) + CHUNK - 1) // CHUNK
     for chunk in prange(limits.size):
-        if chunk < parts:
-            first, last = chunk * CHUNK, min((chunk + 1) * CHUNK, len(pt))
-            _limit_chunk(x, p, pt, pt_offset, False, keep, first, last, limits, which, chunk)
-        else:
-            first, last = (chunk - parts) * CHUNK, min((chunk - parts + 1) * CHUNK, len(ee))
-            _limit_chunk(x, p, ee, ee_offset, True, keep, first, last, limits, which, chunk)
+        first, last = chunk * CHUNK, min((chunk + 1) * CHUNK, len(pairs))
+        limits[chunk], which[chunk] = _limit_chunk(
+            x, p, pairs, offsets, is_edge_pair, keep, limit, first, last
+        )

@@ -1,4 +1,4 @@
-"""Point–triangle and edge–edge pairs that can come close: every leaf against the trees, then an exact filter."""
+"""Point–triangle and edge–edge pairs that can come close: leaves against trees, then an exact filter."""
 
 import math
 from typing import NamedTuple
@@ -11,6 +11,11 @@ from plisse.kernels.distance import edge_edge, point_triangle
 from plisse.kernels.jit import kernel, parallel_kernel
 from plisse.kernels.tree import Boxes, Floats, Forest, Ints
 
+Longs = NDArray[np.int64]
+
+PASSIVE, DEFORMABLE = np.uint8(1), np.uint8(2)
+FAR = np.float32(np.inf)
+BATCH = 4096  # pairs that are filtered at once
 DEPTH = 64  # of the traversal stack: twice the depth of the deepest tree that int32 can number
 
 
@@ -20,23 +25,25 @@ class Motion(NamedTuple):
     x: Floats  # positions [m], shape (n, 3)
     p: Floats  # displacement [m], shape (n, 3)
     X: Floats  # rest positions [m], shape (n, 3)
-    body: Ints  # shape (n,)
-    passive: NDArray[np.bool_]  # shape (n,)
-    deformable: NDArray[np.bool_]  # shape (n,)
-    drift: Floats  # mean displacement of each body [m], shape (nb, 3)
+    tree: Ints  # tree of each vertex, shape (n,)
+    role: NDArray[np.uint8]  # PASSIVE and DEFORMABLE bits, shape (n,)
+    drift: Floats  # mean displacement of each tree's vertices [m], shape (nb, 3)
     offset: float
     dhat: float
     margin: float
 
 
 class Buffer(NamedTuple):
-    """Room for the pairs of all chunks; chunk c writes from start[c] on and counts on past its end."""
+    """Room for all pairs, in slots: first of the chunks' point–triangle, then of their edge–edge pairs.
+
+    Slot s is start[s]:start[s + 1]; pairs that do not fit are still counted.
+    """
 
     pairs: Ints  # shape (room, 4)
     offset: Floats  # shape (room,)
     dhat: Floats  # shape (room,)
-    start: NDArray[np.int64]  # shape (chunks + 1,)
-    count: NDArray[np.int64]  # shape (chunks,)
+    start: Longs  # shape (2c + 1,)
+    found: Longs  # number of pairs, shape (2c,)
 
 
 @kernel
@@ -79,22 +86,20 @@ def bound_motion(p: Floats, a: int, b: int, c: int, d: int, is_edge_pair: bool) 
 
 
 @kernel
-def _find_leaves(
-    forest: Forest, nodes: Boxes, drift: Floats, first: int, last: int, stack: Ints
-) -> tuple[Ints, int]:
+def _find_leaves(forest: Forest, nodes: Boxes, drift: Floats, first: int, last: int) -> tuple[Ints, int]:
     """Pairs of leaves with overlapping boxes, shape (room, 2), and their number.
 
-    The first of a pair is in first:last; the second is itself, a later leaf of the same tree or a leaf of a later tree.
+    The first of a pair is in first:last; the second is the same leaf, a later one, or one of a later tree.
     """
-    leaf_tree, leaf_node, first_leaf = forest.leaf_tree, forest.leaf_node, forest.first_leaf
-    first_node, leaves, moves = forest.first_node, forest.leaves, forest.moves
+    leaf_tree, leaf_node, trees = forest.leaf_tree, forest.leaf_node, forest.trees
+    stack = np.empty(DEPTH, np.int32)
     found = np.empty((1024, 2), np.int32)
     count = 0
     for leaf in range(first, last):
         own = leaf_tree[leaf]
         at = leaf_node[leaf]
-        for tree in range(own, leaves.size):
-            if not (moves[own] or moves[tree]):
+        for tree in range(own, len(trees)):
+            if trees[own, 3] + trees[tree, 3] == 0:
                 continue
             # this leaf's box as the other tree sees it: swept along the bodies' relative drift
             ex, ey, ez = (
@@ -105,7 +110,7 @@ def _find_leaves(
             lx, hx = nodes[at, 0] + np.float32(min(ex, 0.0)), nodes[at, 3] + np.float32(max(ex, 0.0))
             ly, hy = nodes[at, 1] + np.float32(min(ey, 0.0)), nodes[at, 4] + np.float32(max(ey, 0.0))
             lz, hz = nodes[at, 2] + np.float32(min(ez, 0.0)), nodes[at, 5] + np.float32(max(ez, 0.0))
-            base, width = first_node[tree], leaves[tree]
+            base, width = trees[tree, 2], trees[tree, 1]
             # in its own tree the later leaves are those below the right siblings of its ancestors
             top = 0
             node = 1
@@ -141,10 +146,11 @@ def _find_leaves(
                     continue
                 if count == found.shape[0]:
                     longer = np.empty((2 * count, 2), np.int32)
-                    longer[:count] = found
+                    for i in range(count):
+                        longer[i, 0], longer[i, 1] = found[i, 0], found[i, 1]
                     found = longer
                 found[count, 0] = leaf
-                found[count, 1] = first_leaf[tree] + node - width
+                found[count, 1] = trees[tree, 0] + node - width
                 count += 1
     return found, count
 
@@ -160,18 +166,20 @@ def _match_leaves(
     last: int,
     query: Boxes,
     kept: Ints,
-    raw: Ints,
-    counts: NDArray[np.int64],
+    raw: Longs,
+    counts: Longs,
 ) -> int:
-    """Primitives with overlapping boxes of the leaf pairs done:last, as long as there is room; returns where it stopped.
+    """Primitives with overlapping boxes in leaf pairs done:last, while there is room; returns the next pair.
 
-    raw[0] takes (point, triangle) and raw[1] (edge, edge), shape (2, room, 2); counts: their numbers, shape (2,).
-    query, kept: scratch for one leaf's boxes, shapes (r, 6) and (r,).
+    raw: (point, triangle) in row 0, (edge, edge) in row 1, shape (2, room); counts: their numbers, shape
+    (2,). query, kept: scratch for one leaf's boxes, shapes (r, 6) and (r,).
     """
     start, leaf_tree, leaf_node = forest.start, forest.leaf_tree, forest.leaf_node
     room = raw.shape[1] - kept.size * kept.size
+    column = np.empty((6, len(kept)), np.float32)
+    hit = np.empty(len(kept), np.uint8)
     seen_leaf = seen_tree = -1
-    lx = ly = lz = hx = hy = hz = np.float32(0.0)
+    lx = ly = lz = hx = hy = hz = FAR
     counts[:] = 0
     for n in range(done, last):
         if counts[0] > room or counts[1] > room:
@@ -188,7 +196,8 @@ def _match_leaves(
                 for i in range(first, start[leaf, 3]):
                     query[i - first, k] = boxes[i, k] + back
                     query[i - first, 3 + k] = boxes[i, 3 + k] + ahead
-            lx, ly, lz, hx, hy, hz = np.inf, np.inf, np.inf, -np.inf, -np.inf, -np.inf
+            lx = ly = lz = FAR
+            hx = hy = hz = -FAR
             for i in range(start[leaf, 3] - first):
                 lx, ly, lz = min(lx, query[i, 0]), min(ly, query[i, 1]), min(lz, query[i, 2])
                 hx, hy, hz = max(hx, query[i, 3]), max(hy, query[i, 4]), max(hz, query[i, 5])
@@ -209,8 +218,12 @@ def _match_leaves(
                 )
             if left == 0:
                 continue
+            for k in range(left):
+                for e in range(6):
+                    column[e, k] = query[kept[k], e]
+            # a pair is one number, first member in the upper half; point or first edge comes first
             to = kind & 1
-            side = kind >> 1
+            own_shift, other_shift = (0, 32) if kind == 2 else (32, 0)
             count = counts[to]
             for j in range(start[other, 2 - kind], start[other, 3 - kind]):
                 jlx, jly, jlz, jhx, jhy, jhz = (
@@ -219,34 +232,35 @@ def _match_leaves(
                 if jlx > hx or jhx < lx or jly > hy or jhy < ly or jlz > hz or jhz < lz:
                     continue
                 for k in range(left):
-                    i = kept[k]
-                    raw[to, count, side] = first + i
-                    raw[to, count, 1 - side] = j
-                    count += (
-                        (query[i, 0] <= jhx)
-                        & (query[i, 3] >= jlx)
-                        & (query[i, 1] <= jhy)
-                        & (query[i, 4] >= jly)
-                        & (query[i, 2] <= jhz)
-                        & (query[i, 5] >= jlz)
-                        & (leaf != other or kind == 0 or first + i < j)
+                    hit[k] = (
+                        (column[0, k] <= jhx)
+                        & (column[3, k] >= jlx)
+                        & (column[1, k] <= jhy)
+                        & (column[4, k] >= jly)
+                        & (column[2, k] <= jhz)
+                        & (column[5, k] >= jlz)
                     )
+                # within a leaf two edges meet once
+                end = j - first if leaf == other and kind == 1 else start[leaf, 3]
+                code = np.int64(j) << other_shift
+                for k in range(left):
+                    raw[to, count] = code | (np.int64(first + kept[k]) << own_shift)
+                    count += hit[k] & (kept[k] < end)
             counts[to] = count
     return last
 
 
 @kernel
 def _filter(
-    raw: Ints, count: int, is_edge_pair: bool, primitives: Ints, motion: Motion, buffer: Buffer, chunk: int
+    raw: Longs, count: int, is_edge_pair: bool, primitives: Ints, motion: Motion, buffer: Buffer, slot: int
 ) -> None:
-    """Keep the pairs that can come closer than offset + dhat, both limited to a quarter of their rest distance."""
-    x, p, X = motion.x, motion.p, motion.X
-    body, passive, deformable = motion.body, motion.passive, motion.deformable
+    """Keep pairs that can come closer than offset + dhat, each limited to a quarter of the rest distance."""
+    x, p, X, tree, role = motion.x, motion.p, motion.X, motion.tree, motion.role
     pairs, offsets, dhats = buffer.pairs, buffer.offset, buffer.dhat
-    place, found = buffer.start[chunk], buffer.count[chunk]
-    room = buffer.start[chunk + 1] - place
+    place, found = buffer.start[slot], buffer.found[slot]
+    room = buffer.start[slot + 1] - place
     for n in range(count):
-        i, j = raw[n, 0], raw[n, 1]
+        i, j = raw[n] >> 32, raw[n] & 0xFFFFFFFF
         a, b, c, d = primitives[i, 0], primitives[i, 1], primitives[j, 0], primitives[j, 1]
         if not is_edge_pair:
             b, c, d = primitives[j, 0], primitives[j, 1], primitives[j, 2]
@@ -260,9 +274,9 @@ def _filter(
         near = bound_motion(p, a, b, c, d, is_edge_pair) + 2.0 * motion.margin
         offset, dhat = motion.offset, motion.dhat
         reach = near + offset + dhat
-        if square > reach * reach or (passive[a] and passive[b] and passive[c] and passive[d]):
+        if square > reach * reach or role[a] & role[b] & role[c] & role[d] & PASSIVE:
             continue
-        if body[a] == body[d] and deformable[a]:
+        if tree[a] == tree[d] and role[a] & DEFORMABLE:
             quarter = 0.25 * math.sqrt(_distance(X, a, b, c, d, is_edge_pair))
             offset = min(offset, quarter)
             dhat = min(dhat, quarter)
@@ -277,7 +291,7 @@ def _filter(
             offsets[place + found] = offset
             dhats[place + found] = dhat
         found += 1
-    buffer.count[chunk] = found
+    buffer.found[slot] = found
 
 
 @kernel
@@ -286,26 +300,27 @@ def _find_chunk(
     nodes: Boxes,
     boxes: Boxes,
     motion: Motion,
+    rows: int,
     first: int,
     last: int,
-    rows: int,
-    pt: Buffer,
-    ee: Buffer,
+    buffer: Buffer,
     chunk: int,
 ) -> None:
     """All pairs of leaves first:last with themselves and with later leaves and trees."""
-    pt.count[chunk] = 0
-    ee.count[chunk] = 0
-    found, total = _find_leaves(forest, nodes, motion.drift, first, last, np.empty(DEPTH, np.int32))
+    drift = motion.drift
+    found, total = _find_leaves(forest, nodes, drift, first, last)
     query = np.empty((rows, 6), np.float32)
     kept = np.empty(rows, np.int32)
-    raw = np.empty((2, 4096 + rows * rows, 2), np.int32)
+    raw = np.empty((2, BATCH + rows * rows), np.int64)
     counts = np.zeros(2, np.int64)
-    done = 0
+    slots = buffer.found.size // 2
+    # as a variable, so that the kernel below is compiled for one type of it
+    done = first - first
     while done < total:
-        done = _match_leaves(forest, nodes, boxes, motion.drift, found, done, total, query, kept, raw, counts)
-        _filter(raw[0], counts[0], False, forest.primitives, motion, pt, chunk)
-        _filter(raw[1], counts[1], True, forest.primitives, motion, ee, chunk)
+        done = _match_leaves(forest, nodes, boxes, drift, found, done, total, query, kept, raw, counts)
+        for kind in range(2):
+            slot = kind * slots + chunk
+            _filter(raw[kind], counts[kind], kind == 1, forest.primitives, motion, buffer, slot)
 
 
 @parallel_kernel
@@ -317,10 +332,9 @@ def find_pairs(
     rows: int,
     chunks: Ints,
     turn: Ints,
-    pt: Buffer,
-    ee: Buffer,
+    buffer: Buffer,
 ) -> None:
-    """Fill the buffers with the pairs of each chunk of leaves.
+    """Fill the buffer with the pairs of each chunk of leaves.
 
     nodes, boxes: of the trees' nodes and of the primitives [m]; rows: most primitives in a leaf;
     chunks: first leaf of each, shape (c + 1,); turn: the order in which they are taken, which spreads
@@ -328,18 +342,19 @@ def find_pairs(
     """
     for k in prange(turn.size):
         chunk = turn[k]
-        _find_chunk(forest, nodes, boxes, motion, chunks[chunk], chunks[chunk + 1], rows, pt, ee, chunk)
+        _find_chunk(forest, nodes, boxes, motion, rows, chunks[chunk], chunks[chunk + 1], buffer, chunk)
 
 
-@parallel_kernel
-def compact(buffer: Buffer, to: NDArray[np.int64], pairs: Ints, offset: Floats, dhat: Floats) -> None:
-    """Copy the chunks' pairs into arrays without gaps; chunk c goes to to[c]:to[c + 1]."""
-    for chunk in prange(to.size - 1):
-        first = buffer.start[chunk]
-        for i in range(to[chunk + 1] - to[chunk]):
-            pairs[to[chunk] + i, :] = buffer.pairs[first + i]
-            offset[to[chunk] + i] = buffer.offset[first + i]
-            dhat[to[chunk] + i] = buffer.dhat[first + i]
+@kernel
+def compact(buffer: Buffer, to: Longs, pairs: Ints, offset: Floats, dhat: Floats) -> None:
+    """Copy the slots' pairs into arrays without gaps; slot s goes to to[s]:to[s + 1]."""
+    for slot in range(to.size - 1):
+        shift = to[slot] - buffer.start[slot]
+        for i in range(buffer.start[slot], buffer.start[slot] + buffer.found[slot]):
+            for k in range(4):
+                pairs[shift + i, k] = buffer.pairs[i, k]
+            offset[shift + i] = buffer.offset[i]
+            dhat[shift + i] = buffer.dhat[i]
 
 
 @kernel

@@ -1,8 +1,9 @@
 """Box trees over surface patches: one implicit binary tree a body, ordered once, refitted at every use.
 
 A leaf is a patch of a few neighbouring triangles that also owns some of their edges and points, so that every
-primitive has exactly one owner. Boxes are float32 (lo x, y, z, hi x, y, z); who makes them adds a slack that covers
-the rounding. The order comes from the rest shape: cloth hardly stretches, so a patch stays compact however it folds.
+primitive has exactly one owner. Boxes are float32 (lo x, y, z, hi x, y, z); who makes them adds a slack that
+covers the rounding. The order comes from the rest shape: cloth hardly stretches, so a patch stays compact
+however it folds.
 """
 
 from typing import NamedTuple
@@ -21,9 +22,9 @@ Ints = NDArray[np.int32]
 class Forest(NamedTuple):
     """Connectivity of the trees of all bodies.
 
-    Nodes of one body are stored as a heap from node 1 on: the children of k are 2k and 2k + 1, and the leaves are
-    the last `leaves[b]` nodes. Leaves of all bodies are numbered in one row, and so are the primitives of all leaves:
-    leaf l owns the points start[l, 0]:start[l, 1], the edges start[l, 1]:start[l, 2] and the triangles
+    Nodes of one tree are stored as a heap from node 1 on: the children of k are 2k and 2k + 1, and the last
+    half are the leaves. Leaves of all trees are numbered in one row, and so are the primitives of all
+    leaves: leaf l owns the points start[l, 0]:start[l, 1], the edges start[l, 1]:start[l, 2], the triangles
     start[l, 2]:start[l, 3].
     """
 
@@ -31,15 +32,12 @@ class Forest(NamedTuple):
     start: Ints  # shape (nl, 4)
     leaf_tree: Ints  # tree that a leaf belongs to, shape (nl,)
     leaf_node: Ints  # place of a leaf's node, shape (nl,)
-    first_leaf: Ints  # shape (nb,)
-    leaves: Ints  # number of leaves, a power of two, shape (nb,)
-    first_node: Ints  # place of a tree's node 0, shape (nb,)
-    moves: NDArray[np.bool_]  # a tree has a vertex that is not prescribed, shape (nb,)
+    trees: Ints  # first leaf, number of leaves (2ᵏ), place of node 0, 1 if any vertex is free; shape (nb, 4)
 
 
 @kernel
 def _select(values: Floats, order: Ints, first: int, last: int, middle: int) -> None:
-    """Reorder order[first:last] so that order[middle] is in its sorted place and splits the rest (quickselect)."""
+    """Reorder order[first:last] so that order[middle] is as if sorted and splits the rest (quickselect)."""
     lo, hi = first, last - 1
     while lo < hi:
         pivot = values[order[(lo + hi) // 2]]
@@ -87,12 +85,12 @@ def order_patches(centres: Floats, order: Ints, leaves: int) -> None:
 
 
 @parallel_kernel
-def sweep_vertices(x: Floats, p: Floats, body: Ints, drift: Floats, reach: float, out: Boxes) -> None:
-    """Boxes of {x + s (p − drift of the body), s in [0, 1]} inflated by reach, shape (n, 6)."""
+def sweep_vertices(x: Floats, p: Floats, tree: Ints, drift: Floats, reach: float, out: Boxes) -> None:
+    """Boxes of {x + s (p − drift of its body), s in [0, 1]} inflated by reach, shape (n, 6)."""
     for i in prange(x.shape[0]):
         for k in range(3):
             a = x[i, k]
-            b = a + p[i, k] - drift[body[i], k]
+            b = a + p[i, k] - drift[tree[i], k]
             out[i, k] = min(a, b) - reach
             out[i, 3 + k] = max(a, b) + reach
 
@@ -119,9 +117,9 @@ def fit_leaves(forest: Forest, vertices: Boxes, boxes: Boxes, nodes: Boxes) -> N
 @kernel
 def fit_nodes(forest: Forest, nodes: Boxes) -> None:
     """Boxes of inner nodes from their children, bottom up."""
-    for body in range(forest.leaves.size):
-        base = forest.first_node[body]
-        for node in range(forest.leaves[body] - 1, 0, -1):
+    for tree in range(len(forest.trees)):
+        leaves, base = forest.trees[tree, 1], forest.trees[tree, 2]
+        for node in range(leaves - 1, 0, -1):
             left, right = base + 2 * node, base + 2 * node + 1
             for k in range(3):
                 nodes[base + node, k] = min(nodes[left, k], nodes[right, k])

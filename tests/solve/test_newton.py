@@ -1,0 +1,181 @@
+"""Newton's parts against dense linear algebra, and what its iterates promise."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from tests.potentials import BALL, CASES, SHEET, SURFACE, touching
+from tests.progressive.scenes import make_newton, make_system
+
+from plisse.contact.barrier import Barrier
+from plisse.core.mesh import Mesh
+from plisse.core.potential import Clock, Floats, Hessian, Pattern, Potential, Sum
+from plisse.energies.inertia import Inertia
+from plisse.energies.loads import Pressure
+from plisse.energies.membrane import Membrane
+from plisse.progressive.steps import Step, solve_step
+from plisse.solve.linear import make_solver
+from plisse.solve.newton import ROUNDING, Newton
+
+Problem = tuple[Sum, Floats]
+
+
+def dense(hessian: Hessian, n: int) -> Floats:
+    """The whole Hessian as a matrix, block by block."""
+    H = np.zeros((3 * n, 3 * n))
+    for block in hessian.blocks:
+        for nodes, local in zip(block.nodes, block.dense(), strict=True):
+            dofs = (3 * nodes[:, None] + np.arange(3)).ravel()
+            H[np.ix_(dofs, dofs)] += local
+    if hessian.diagonal is not None:
+        H += np.diag(np.repeat(hessian.diagonal, 3))
+    for u in hessian.rank_one:
+        H += np.outer(u.ravel(), u.ravel())
+    return H
+
+
+def membrane(mesh: Mesh) -> Membrane:
+    each = np.ones(len(mesh.triangles))
+    return Membrane(mesh, E=1e4 * each, nu=0.3 * each, thickness=1e-3 * each)
+
+
+def sheet_problem(rng: np.random.Generator) -> Problem:
+    """Every kind of block at once: membrane, bending, wind, limit, gravity, inertia, a half-space."""
+    names = ("membrane", "bending", "inertia", "gravity", "wind", "strain limit", "half-space")
+    x = SHEET.X + rng.uniform(-2e-3, 2e-3, SHEET.X.shape)
+    return Sum([CASES[name].make(100.0) for name in names]), x
+
+
+def contact_problem(rng: np.random.Generator) -> Problem:
+    mesh = Mesh(SURFACE.X, SURFACE.triangles)
+    inertia = Inertia(np.full(len(mesh.X), 1e-3), SURFACE.X, 0.01)
+    return Sum([inertia, membrane(mesh), Barrier(SURFACE, kappa=1.0, margin=1e-3)]), touching(rng)
+
+
+def gas_problem(rng: np.random.Generator) -> Problem:
+    """Two gases in one objective: rank-one terms that couple all vertices."""
+    inertia = Inertia(np.full(len(BALL.X), 1e-3), BALL.X, 0.02)
+    gases: list[Potential] = [Pressure(BALL, p, gas=True) for p in (300.0, 5e3)]
+    return Sum([inertia, membrane(BALL), *gases]), BALL.X + rng.uniform(-5e-3, 5e-3, BALL.X.shape)
+
+
+PROBLEMS: dict[str, Callable[[np.random.Generator], Problem]] = {
+    "sheet": sheet_problem,
+    "contact": contact_problem,
+    "gas": gas_problem,
+}
+
+
+def some_free(n: int, rng: np.random.Generator, *, fixed: float) -> np.ndarray:
+    free = rng.uniform(size=n) >= fixed
+    free[:2] = True
+    return free
+
+
+@pytest.mark.parametrize("fixed", [0.0, 0.3])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_assembled_matrix_equals_the_dense_one(name: str, fixed: float) -> None:
+    rng = np.random.default_rng(3)
+    objective, x = PROBLEMS[name](rng)
+    free = some_free(len(x), rng, fixed=fixed)
+    hessian = objective.hessian(x)
+    pattern = Pattern.of(free, objective.stencils()).including([block.nodes for block in hessian.blocks])
+    values = pattern.assemble(hessian, fixed=tuple(objective.stencils()))
+    assert values is not None
+    size = 3 * int(free.sum())
+    upper = np.zeros((size, size))
+    rows = np.repeat(np.arange(size), np.diff(pattern.indptr))
+    upper[rows, pattern.indices - 1] = values
+    assert not np.tril(upper, -1).any()
+    without_rank_one = Hessian(hessian.blocks, hessian.diagonal)
+    dofs = np.flatnonzero(np.repeat(free, 3))
+    expected = dense(without_rank_one, len(x))[np.ix_(dofs, dofs)]
+    assert np.abs(upper - np.triu(expected)).max() <= 1e-12 * np.abs(expected).max()
+
+
+def test_pattern_says_when_a_block_lies_outside_of_it() -> None:
+    objective, x = contact_problem(np.random.default_rng(4))
+    pattern = Pattern.of(np.ones(len(x), bool), objective.stencils())
+    assert pattern.assemble(objective.hessian(x)) is None
+
+
+@pytest.mark.parametrize("fixed", [0.0, 0.3])
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_direction_equals_the_dense_solve(name: str, fixed: float) -> None:
+    rng = np.random.default_rng(5)
+    objective, x = PROBLEMS[name](rng)
+    free = some_free(len(x), rng, fixed=fixed)
+    p = Newton(make_solver()).direction(objective, x, free)
+    hessian = objective.hessian(x)
+    assert bool(hessian.rank_one) == (name == "gas")
+    dofs = np.flatnonzero(np.repeat(free, 3))
+    H, g = dense(hessian, len(x))[np.ix_(dofs, dofs)], objective.gradient(x)[free].ravel()
+    expected = np.linalg.solve(H, -g).reshape(-1, 3)
+    assert p[free] == pytest.approx(expected, rel=1e-7, abs=1e-8 * np.abs(expected).max())
+    assert not p[~free].any()
+    assert (p[free].ravel() @ g) < 0.0
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_iterates_descend_to_a_stationary_point(name: str) -> None:
+    rng = np.random.default_rng(6)
+    objective, x = PROBLEMS[name](rng)
+    free = some_free(len(x), rng, fixed=0.1)
+    before = float(np.linalg.norm(objective.gradient(x)[free]))
+    value = objective.value(x)
+    iterates = list(Newton(make_solver()).iterate(objective, x, free, stop=1e-9, max_iterations=60))
+    for iterate in iterates:
+        assert iterate.value <= value + ROUNDING * objective.size
+        assert iterate.value == objective.value(iterate.x)
+        assert iterate.step <= iterate.allowed
+        value = iterate.value
+    last = iterates[-1]
+    assert last.converged and not any(iterate.converged for iterate in iterates[:-1])
+    assert float(np.linalg.norm(objective.gradient(last.x)[free])) < 1e-5 * before
+    assert np.array_equal(last.x[~free], x[~free])
+
+
+def test_objective_never_rises_in_a_drop_rich_in_contact() -> None:
+    system = make_system(
+        {"shape": "grid", "width": 0.4, "height": 0.4, "resolution": 12, "translate": [0, 0, 0.155]},
+        collider=[
+            {"shape": "sphere", "radius": 0.15, "subdivisions": 2, "translate": [0, 0, 0]},
+            {"shape": "floor", "height": -0.05},
+        ],
+        contact={"offset": 1e-3, "dhat": 2e-3, "friction": 0.4},
+        time={"mode": "dynamic", "h": 0.02},
+        solver={"tol": 1e-4},
+    )
+    newton, clock, h = make_newton(system), Clock(), 0.02
+    x, v = system.x0, system.v0
+    touched = rises = 0
+    for _ in range(12):
+        lagged = system.step_potentials(x, v, h, h * v)
+        step = Step(x, x, x + h * v, h, h * v, lagged)
+        objective = Sum([Inertia(system.mass, step.x_hat, h), *system.static_parts, *lagged])
+        value, size = objective.value(x), objective.size
+        stop = np.sqrt(system.free.sum()) * h * 1e-4
+        for iterate in solve_step(system, newton, step, clock, stop=stop, max_iterations=100):
+            fresh = objective.value(iterate.x)
+            rises += fresh > value + 10 * ROUNDING * max(size, objective.size)
+            value, size = fresh, objective.size
+        assert iterate.converged
+        x, v = iterate.x, (iterate.x - x) / h
+        touched = max(touched, system.contact_count(x))
+    assert touched > 50
+    assert rises == 0
+
+
+def test_symbolic_analysis_is_kept_while_the_pattern_lasts() -> None:
+    objective, x = sheet_problem(np.random.default_rng(8))
+    newton, free = Newton(make_solver()), np.ones(len(SHEET.X), bool)
+    for _ in newton.iterate(objective, x, free, stop=1e-10, max_iterations=30):
+        pass
+    assert newton.analyses == 1 and newton.factorisations > 2
+
+
+def test_caller_can_stop_between_iterates() -> None:
+    objective, x = sheet_problem(np.random.default_rng(9))
+    newton, free = Newton(make_solver()), np.ones(len(SHEET.X), bool)
+    first = next(newton.iterate(objective, x, free, stop=1e-10, max_iterations=30))
+    assert newton.factorisations == 1 and not first.x.flags.writeable
