@@ -15,7 +15,7 @@ from plisse.core import shapes
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Potential, Sum
 from plisse.energies.bending import Bending
-from plisse.energies.inertia import AugmentedLagrangian, Inertia
+from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
 from plisse.energies.loads import Gravity, Pressure, Wind
 from plisse.energies.membrane import Membrane
 from plisse.energies.strain_limit import StrainLimit
@@ -128,6 +128,7 @@ CASES: dict[str, Case] = {
     "augmented Lagrangian": Case(
         lambda k: AugmentedLagrangian(MASS, SHEET.X, k, np.full(SHEET.X.shape, 0.1 * k)), crumpled(SHEET, 0.02), rigid=False
     ),
+    "rigidity": Case(lambda k: Rigidity(SHEET.edges, SHEET.X, k), crumpled(SHEET, 0.02), rigid=False),
     "gravity": Case(lambda k: Gravity(MASS * k, np.array([0.0, 0.0, -9.81])), crumpled(SHEET, 0.02), rigid=False),
     "pressure": Case(lambda k: Pressure(BALL, k), crumpled(BALL, 0.02)),
     "gas": Case(lambda k: Pressure(BALL, k, gas=True), crumpled(BALL, 0.02)),

@@ -8,7 +8,7 @@ from plisse.scene.colliders import Collider, HalfSpace
 from plisse.scene.pins import Ball, Pin
 from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Keyframe
-from plisse.scene.settings import Contact, Solver, Time
+from plisse.scene.settings import Contact, Time
 from plisse.scene.sources import MeshSource
 
 
@@ -16,7 +16,7 @@ from plisse.scene.sources import MeshSource
 class Tough:
     """A scene and what must be true of its run.
 
-    contacts: active pairs at the end, at least. lowest, highest: z range that the shells keep to at the end [m].
+    contacts: active pairs after the fullest step, at least. lowest, highest: z of the shells at the end [m].
     """
 
     scene: Scene
@@ -25,15 +25,17 @@ class Tough:
     highest: float
 
 
+OFFSET = 0.318e-3  # thickness of cotton [m]: here both offset and dhat
+
+
 def _sheet(**parameters: object) -> MeshSource:
     return MeshSource(shape="grid", parameters=parameters)
 
 
 def stack(*, layers: int = 20, cells: int = 4, duration: float = 0.4) -> Tough:
-    """Square sheets of 0.1 m, each turned and shifted a little, fall 2 mm apart onto a floor and come to rest.
+    """Square sheets of 0.1 m, each turned and shifted, fall 2 mm apart onto a floor and come to rest.
 
-    At rest the pile is as high as its layers' gaps, each between the offset (0.318 mm) and twice that (offset + dhat);
-    edges that hang out over the layer below may lie lower, none higher.
+    At rest gaps are between offset and offset + dhat: the pile is at most 2 × 0.318 mm × layers high.
     """
     shells = tuple(
         Shell(
@@ -51,32 +53,33 @@ def stack(*, layers: int = 20, cells: int = 4, duration: float = 0.4) -> Tough:
         contact=Contact(friction=0.3),
         time=Time(mode="dynamic", h=0.01, duration=duration),
     )
-    return Tough(scene, contacts=20 * layers, lowest=0.318e-3, highest=2 * 0.318e-3 * layers)
+    return Tough(scene, contacts=100 * layers, lowest=OFFSET, highest=2 * OFFSET * layers)
 
 
-def ring(*, vertices: int = 300, hole: float = 0.05, depth: float = 0.25, duration: float = 1.0) -> Tough:
-    """A round cloth (radius 0.16 m) lies on a torus whose hole (radius 0.03 m) its centre is pulled through, downwards.
+def ring(
+    *, rings: int = 9, hole: float = 0.05, stiffness: float = 1e4, depth: float = 0.25, duration: float = 1.0
+) -> Tough:
+    """A round cloth (radius 0.16 m) lies on a torus; its centre is pulled down through the hole.
 
-    The whole cloth is through when its rim is below the torus.
+    All of it follows: at the end it is wholly below the torus, whose lowest z is −0.02 m.
     """
     cloth = Shell(
-        MeshSource(shape="disc", parameters={"radius": 0.16, "vertices": vertices}),
+        MeshSource(shape="disc", parameters={"radius": 0.16, "rings": rings}),
         name="cloth",
         translate=(0.0, 0.0, 0.022),
-        pins=(Pin(sphere=Ball((0, 0, 0.022), 0.016), motion=(Keyframe(duration, translate=(0, 0, -depth)),)),),
+        pins=(Pin(sphere=Ball((0, 0, 0.022), 0.02), motion=(Keyframe(duration, translate=(0, 0, -depth)),)),),
     )
-    torus = Collider(
-        "ring",
-        mesh=MeshSource(shape="torus", parameters={"major": hole + 0.02, "minor": 0.02, "around": 32, "across": 14}),
+    torus = MeshSource(
+        shape="torus", parameters={"major": hole + 0.02, "minor": 0.02, "around": 32, "across": 14}
     )
     scene = Scene(
         (cloth,),
-        (torus,),
+        (Collider("ring", mesh=torus),),
         name="ring",
-        contact=Contact(friction=0.2),
+        contact=Contact(friction=0.2, stiffness=stiffness),
         time=Time(mode="dynamic", h=0.02, duration=duration),
     )
-    return Tough(scene, contacts=100, lowest=-0.4, highest=0.1)
+    return Tough(scene, contacts=100, lowest=0.022 - depth - 0.16, highest=-0.02)
 
 
 def twist(*, cells: tuple[int, int] = (30, 6), turns: float = 4.0, duration: float = 1.6) -> Tough:
@@ -93,8 +96,20 @@ def twist(*, cells: tuple[int, int] = (30, 6), turns: float = 4.0, duration: flo
         (strip,),
         name="twist",
         gravity=(0.0, 0.0, 0.0),
-        contact=Contact(friction=0.2),
-        solver=Solver(max_iterations=200),
+        contact=Contact(friction=0.2, stiffness=1e3),
         time=Time(mode="dynamic", h=0.02, duration=duration),
     )
-    return Tough(scene, contacts=50, lowest=-0.04, highest=0.04)
+    return Tough(scene, contacts=30, lowest=-0.03, highest=0.03)
+
+
+def drape(*, cells: int = 16, duration: float = 0.3) -> Tough:
+    """A sheet of 0.4 m falls over a ball of radius 0.1 m."""
+    ball = MeshSource(shape="sphere", parameters={"radius": 0.1, "subdivisions": 3})
+    scene = Scene(
+        (Shell(_sheet(width=0.4, height=0.4, resolution=cells), name="cloth", translate=(0.01, 0.0, 0.105)),),
+        (Collider("ball", mesh=ball),),
+        name="drape",
+        contact=Contact(friction=0.3),
+        time=Time(mode="dynamic", h=0.02, duration=duration),
+    )
+    return Tough(scene, contacts=50, lowest=-0.2, highest=0.102)

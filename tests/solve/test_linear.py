@@ -61,17 +61,22 @@ def test_new_pattern_replaces_the_old_one(solver: LinearSolver) -> None:
         assert A @ solver.solve(b) == pytest.approx(b, abs=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["negative pivot", "hidden", "zero"])
-def test_indefinite_matrix_is_refused(solver: LinearSolver, kind: str) -> None:
-    A = random_matrix(50, seed=4).tolil()
+def spoilt(A: sparse.csr_matrix, kind: str) -> sparse.csr_matrix:
+    A = A.tolil()
     if kind == "negative pivot":
         A[20, 20] = -1.0
-    elif kind == "hidden":  # the diagonal is positive, a 2×2 minor is not
+    elif kind == "negative minor":  # on a positive diagonal
         A[10, 11] = A[11, 10] = 5.0 * max(A[10, 10], A[11, 11])
-    else:
-        A[20, :], A[:, 20] = 0.0, 0.0
-        A[20, 20] = -1e-12
-    indptr, indices, values = upper(A.tocsr())
+    else:  # unknowns 20, 21, 22 are a vertex that nothing couples to
+        A[20:23, :], A[:, 20:23] = 0.0, 0.0
+        block = -1e-3 * np.eye(3) if kind == "lone negative" else np.full((3, 3), 2.0) - np.eye(3)
+        A[20:23, 20:23] = block
+    return A.tocsr()
+
+
+@pytest.mark.parametrize("kind", ["negative pivot", "negative minor", "lone negative", "lone indefinite"])
+def test_indefinite_matrix_is_refused(solver: LinearSolver, kind: str) -> None:
+    indptr, indices, values = upper(spoilt(random_matrix(50, seed=4), kind))
     solver.analyse(indptr, indices)
     with pytest.raises(NotPositiveDefinite):
         solver.factorise(values)

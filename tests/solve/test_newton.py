@@ -36,7 +36,7 @@ def dense(hessian: Hessian, n: int) -> Floats:
 
 def membrane(mesh: Mesh) -> Membrane:
     each = np.ones(len(mesh.triangles))
-    return Membrane(mesh, E=1e4 * each, nu=0.3 * each, thickness=1e-3 * each)
+    return Membrane(mesh, E=1e6 * each, nu=0.3 * each, thickness=1e-3 * each)
 
 
 def sheet_problem(rng: np.random.Generator) -> Problem:
@@ -55,7 +55,7 @@ def contact_problem(rng: np.random.Generator) -> Problem:
 def gas_problem(rng: np.random.Generator) -> Problem:
     """Two gases in one objective: rank-one terms that couple all vertices."""
     inertia = Inertia(np.full(len(BALL.X), 1e-3), BALL.X, 0.02)
-    gases: list[Potential] = [Pressure(BALL, p, gas=True) for p in (300.0, 5e3)]
+    gases: list[Potential] = [Pressure(BALL, p, gas=True) for p in (300.0, 50.0)]
     return Sum([inertia, membrane(BALL), *gases]), BALL.X + rng.uniform(-5e-3, 5e-3, BALL.X.shape)
 
 
@@ -116,14 +116,21 @@ def test_direction_equals_the_dense_solve(name: str, fixed: float) -> None:
     assert (p[free].ravel() @ g) < 0.0
 
 
+def decrement(objective: Sum, x: Floats, free: np.ndarray) -> float:
+    """gᵀ H⁻¹ g [J], the decrease that the quadratic model promises, by dense algebra."""
+    dofs = np.flatnonzero(np.repeat(free, 3))
+    H, g = dense(objective.hessian(x), len(x))[np.ix_(dofs, dofs)], objective.gradient(x)[free].ravel()
+    return float(g @ np.linalg.solve(H, g))
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_iterates_descend_to_a_stationary_point(name: str) -> None:
     rng = np.random.default_rng(6)
     objective, x = PROBLEMS[name](rng)
     free = some_free(len(x), rng, fixed=0.1)
-    before = float(np.linalg.norm(objective.gradient(x)[free]))
+    before = decrement(objective, x, free)
     value = objective.value(x)
-    iterates = list(Newton(make_solver()).iterate(objective, x, free, stop=1e-9, max_iterations=60))
+    iterates = list(Newton(make_solver()).iterate(objective, x, free, stop=1e-8, max_iterations=60))
     for iterate in iterates:
         assert iterate.value <= value + ROUNDING * objective.size
         assert iterate.value == objective.value(iterate.x)
@@ -131,7 +138,7 @@ def test_iterates_descend_to_a_stationary_point(name: str) -> None:
         value = iterate.value
     last = iterates[-1]
     assert last.converged and not any(iterate.converged for iterate in iterates[:-1])
-    assert float(np.linalg.norm(objective.gradient(last.x)[free])) < 1e-5 * before
+    assert decrement(objective, last.x, free) < 1e-9 * before
     assert np.array_equal(last.x[~free], x[~free])
 
 

@@ -60,8 +60,6 @@ class Friction(Potential):
 
     def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
         c, blocks = self._c, np.empty((len(self._c.nodes), 3, 3))
-        expected = self._expected if psd else np.zeros(len(c.nodes))
-        slip.friction_blocks(
-            x, self._start, c.nodes, c.weights, c.normals, self._limit, self._eps, expected, blocks
-        )
+        at = (x, self._start, c.nodes, c.weights, c.normals, self._limit, self._eps)
+        slip.friction_blocks(*at, self._expected, not psd, blocks)
         return Hessian((KronBlocks(c.nodes, c.weights, blocks),))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plisse.core.potential import Floats, Hessian, Potential
+from plisse.core.potential import Floats, Hessian, Ints, KronBlocks, Potential, scatter_vectors
 
 
 class Inertia(Potential):
@@ -54,3 +54,29 @@ class AugmentedLagrangian(Potential):
 
     def stiffer(self) -> AugmentedLagrangian:
         return AugmentedLagrangian(self._weight, self._target, 4.0 * self.kappa, self._multiplier)
+
+
+class Rigidity(Potential):
+    """κ/2 Σ ‖(xᵢ − xⱼ) − (x*ᵢ − x*ⱼ)‖² over links (m, 2): keeps bodies that lag behind their places x* in shape."""
+
+    def __init__(self, links: Ints, target: Floats, kappa: float) -> None:
+        self._links, self._kappa = links, kappa
+        self._rest = target[links[:, 0]] - target[links[:, 1]]
+
+    def _off(self, x: Floats) -> Floats:
+        return np.asarray(x[self._links[:, 0]] - x[self._links[:, 1]] - self._rest)
+
+    def value(self, x: Floats) -> float:
+        return 0.5 * self._kappa * float((self._off(x) ** 2).sum())
+
+    def gradient(self, x: Floats) -> Floats:
+        pull = self._kappa * self._off(x)
+        return scatter_vectors(self._links, np.stack([pull, -pull], axis=1), len(x))
+
+    def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
+        m = len(self._links)
+        weights = np.tile([1.0, -1.0], (m, 1))
+        return Hessian((KronBlocks(self._links, weights, np.tile(self._kappa * np.eye(3), (m, 1, 1))),))
+
+    def stencils(self) -> tuple[Ints, ...]:
+        return (self._links,)

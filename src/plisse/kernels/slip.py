@@ -6,6 +6,8 @@ from numba import prange
 
 from plisse.kernels.jit import kernel, parallel_kernel
 
+UNMOVED = 1e-3  # slip below this part of eps counts as none
+
 
 @kernel
 def _slip(x, x_start, q, w, n):
@@ -61,16 +63,21 @@ def friction_gradients(x, x_start, nodes, weights, normals, limit, eps, out):
 
 
 @kernel
-def _friction_block(x, x_start, q, w, n, limit, eps, expected, out):
-    """The 3×3 block of w wᵀ ⊗ block: exact, or the majorising secant where a longer slip is expected than has happened."""
+def _friction_block(x, x_start, q, w, n, limit, eps, expected, exact, out):
+    """The 3×3 block of w wᵀ ⊗ block: exact, or the secant k (I − n nᵀ), k = limit f₁(y)/y, at the slip y or, where none has happened yet, at the expected one.
+
+    f₀ is concave in y², so the secant at y is the quadratic that touches f₀ from above; the exact Hessian has no curvature
+    along a slip beyond eps and throws Newton far across the kink at zero slip.
+    """
     ux, uy, uz, y = _slip(x, x_start, q, w, n)
     u = (ux, uy, uz)
-    if y < expected:
-        k, along = limit * _secant(expected, eps), 0.0
-    else:
+    along = 0.0
+    if exact:
         k = limit * _secant(y, eps)
         slope = 0.0 if y >= eps else limit * 2.0 * (1.0 - y / eps) / eps
         along = (slope - k) / (y * y) if y > 0.0 else 0.0
+    else:
+        k = limit * _secant(expected if y < UNMOVED * eps else y, eps)
     for i in range(3):
         for j in range(3):
             out[i, j] = along * u[i] * u[j] - k * n[i] * n[j]
@@ -78,6 +85,8 @@ def _friction_block(x, x_start, q, w, n, limit, eps, expected, out):
 
 
 @parallel_kernel
-def friction_blocks(x, x_start, nodes, weights, normals, limit, eps, expected, out):
+def friction_blocks(x, x_start, nodes, weights, normals, limit, eps, expected, exact, out):
     for s in prange(nodes.shape[0]):
-        _friction_block(x, x_start, nodes[s], weights[s], normals[s], limit[s], eps, expected[s], out[s])
+        _friction_block(
+            x, x_start, nodes[s], weights[s], normals[s], limit[s], eps, expected[s], exact, out[s]
+        )

@@ -27,6 +27,7 @@ from plisse.scene.schedule import transform_points
 
 LIMIT_STIFFNESS = 0.1  # κ of the strain-limit barrier as a part of the membrane's Young's modulus
 LOAD_FACTOR = 40.0  # the barrier's reference pressure as a multiple of the scene's own load per area
+STOP_FACTOR = 10.0  # the same for the pressure that stops a falling sheet in one step
 MIDWAY = 0.5  # part of dhat at which the reference pressure is reached
 
 
@@ -171,9 +172,7 @@ class System:
         size = float(np.linalg.norm(np.ptp(self.shells.X, axis=0))) / np.sqrt(3.0)
         self.offset = settings.offset if settings.offset is not None else thinnest
         self.dhat = settings.dhat if settings.dhat is not None else max(1e-3 * size, self.offset)
-        self.stiffness = (
-            settings.stiffness if settings.stiffness is not None else LOAD_FACTOR * self._load_per_area()
-        )
+        self.stiffness = settings.stiffness if settings.stiffness is not None else self._reference_pressure()
         kappa = self.stiffness / _pressure_of_unit_barrier(self.offset, self.dhat)
         self.surface = Surface(
             edges=self.everything.edges,
@@ -204,18 +203,27 @@ class System:
                     HalfSpace(point, normal, movable, area, kappa=kappa, dhat=self.dhat, offset=self.offset)
                 )
 
-    def _load_per_area(self) -> float:
-        """The pressure that contact will have to carry [Pa]: weight, inner pressure, wind and stopping at a step's end."""
+    def _reference_pressure(self) -> float:
+        """What the barrier should be able to push back with halfway into its range [Pa].
+
+        LOAD_FACTOR times the pressures that rest on contact, and in dynamics STOP_FACTOR times what stops a sheet within one step:
+        ρ τ v / h at the speed of falling through the scene.
+        """
         scene, h = self.scene, self.scene.time.step
         heaviest = max(shell.material.area_density for shell in scene.shells)
-        load = heaviest * float(np.linalg.norm(scene.gravity)) * len(scene.shells)
+        g = float(np.linalg.norm(scene.gravity))
+        load = heaviest * g * len(scene.shells)
         load += max((abs(s.pressure.value) for s in scene.shells if s.pressure), default=0.0)
         if scene.wind is not None:
             load += 0.5 * scene.wind.air_density * float(np.dot(scene.wind.velocity, scene.wind.velocity))
-        speed = max(float(np.linalg.norm(shell.velocity)) for shell in scene.shells)
-        load += heaviest * speed / h
+        pressure = LOAD_FACTOR * load
+        if scene.time.mode == "dynamic":
+            extent = float(np.ptp(self.x0, axis=0).max())
+            speed = max(float(np.linalg.norm(shell.velocity)) for shell in scene.shells)
+            speed += min(np.sqrt(2.0 * g * extent), g * scene.time.duration)
+            pressure += STOP_FACTOR * heaviest * speed / h
         # without any load: what moves a sheet by dhat in one step
-        return load if load > 0.0 else heaviest * self.dhat / h**2
+        return pressure if pressure > 0.0 else LOAD_FACTOR * heaviest * self.dhat / h**2
 
     def check_start(self) -> None:
         """Raises SceneError unless every pair starts farther apart than the offset."""

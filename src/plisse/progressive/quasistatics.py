@@ -31,10 +31,9 @@ def relax(system: System, newton: Newton, clock: Clock, start: State | None = No
         x, motion = state.x, state.v * h
         lagged = system.step_potentials(x, state.v, h, motion)
         step = Step(x, system.prescribed(x, t), x, h, motion, lagged)
-        # the step is taken even where its direction is small: the force balance may still ask for it
-        for iterate in solve_step(system, newton, step, clock, stop=0.0, max_iterations=1):
+        for iterate in solve_step(system, newton, step, clock, stop=stop, max_iterations=1):
             total += 1
-        at_rest = iterate.direction <= stop or iterate.stalled
+        at_rest = iterate.converged or iterate.stalled
         balance = force_balance(system, iterate.x, lagged, clock)
         state = State(
             0,

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plisse.core.potential import Clock, Floats, Potential, Sum
-from plisse.energies.inertia import AugmentedLagrangian, Inertia
+from plisse.core.potential import Clock, Floats, Ints, Potential, Sum
+from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
 from plisse.progressive.assemble import System
 from plisse.solve.newton import Iterate, Newton
 
 ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arrived [Li2020]
 PULL = 1e3  # first stiffness of the augmented Lagrangian, in units of mean mass / h²
 PULL_MOST = 1e9
+STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
+SETTLED = 1e-2  # a body that a round moves by less than this part of dhat is held for good
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +69,12 @@ def _bring(
     way = float(np.linalg.norm((step.x_start - step.x_target)[scripted]))
     pull = AugmentedLagrangian(weight, step.x_target, PULL * mean_mass / step.h**2, np.zeros_like(x))
     stiffest = PULL_MOST * mean_mass / step.h**2
-    used, left = 0, 1.0
+    links = _links(system)
+    used, still = 0, SETTLED * system.dhat * np.sqrt(scripted.sum())
     while used < max_iterations:
-        both = Sum([*objective.parts, pull], objective.clock)
+        before = x
+        shape = Rigidity(links, step.x_target, STIFF * pull.kappa)
+        both = Sum([*objective.parts, pull, shape], objective.clock)
         for iterate in newton.iterate(
             both, x, system.free | scripted, stop=stop, max_iterations=max_iterations - used
         ):
@@ -78,4 +83,18 @@ def _bring(
             left = float(np.linalg.norm((x - step.x_target)[scripted])) / way
             if left <= 1.0 - ARRIVED:
                 return
+        if np.linalg.norm((x - before)[scripted]) <= still:
+            return
         pull = pull.updated(x) if pull.kappa >= stiffest else pull.stiffer()
+
+
+def _links(system: System) -> Ints:
+    """Each scripted vertex linked to four spread ones of its body."""
+    out = [np.empty((0, 2), np.int32)]
+    for entry in system.scripted:
+        v, X = entry.vertices, entry.start
+        far = [int(np.argmin(X @ d)) for d in np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1.0]])]
+        for a in sorted(set(far)):
+            others = np.delete(v, a)
+            out.append(np.column_stack([others, np.full(len(others), v[a])]).astype(np.int32))
+    return np.concatenate(out)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib.util
 import os
+import sys
 from typing import Any, Protocol
 
 import numpy as np
@@ -104,6 +105,10 @@ class Pardiso:
         self._run(11, none, none)
 
     def factorise(self, values: Floats) -> None:
+        assert self._pattern is not None
+        # PARDISO does not look at the pivot of an unknown that nothing couples to: it would return NaN
+        if (values[self._pattern[0][:-1] - 1] <= 0.0).any():
+            raise NotPositiveDefinite
         self._values = values
         none = np.zeros(1)
         self._run(22, none, none)
@@ -120,7 +125,8 @@ class Pardiso:
             self._pattern = None
 
     def __del__(self) -> None:
-        if getattr(self, "_pattern", None) is not None:
+        # at interpreter exit numpy may be gone already, and the process gives the memory back anyway
+        if getattr(self, "_pattern", None) is not None and not sys.is_finalizing():
             self._release()
 
 
@@ -183,7 +189,9 @@ class Cholmod:
         self._matrix.V = self._kvxopt.matrix(values)
         try:
             self._cholmod.numeric(self._matrix, self._factor)
-        except ArithmeticError as failed:
+            # kvxopt's numeric is silent about a factorisation that broke off; its diagonal is not
+            self._cholmod.diag(self._factor)
+        except (ArithmeticError, ValueError) as failed:
             raise NotPositiveDefinite from failed
 
     def solve(self, rhs: Floats) -> Floats:

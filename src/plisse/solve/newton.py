@@ -16,6 +16,8 @@ from plisse.solve.linear import LinearSolver, NotPositiveDefinite
 ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
 HALVINGS = 40  # the line search gives up after this many
 
+Taken = tuple[Floats, float, float, int]  # x, objective, step and trials of an accepted step
+
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
@@ -50,23 +52,24 @@ class Newton:
     ) -> Iterator[Iterate]:
         """Minimises over the free vertices until ‖d‖₂ ≤ stop; the last iterate is marked converged or stalled.
 
-        A direction at or below `stop` ends the solve without being taken. Yielded arrays are read-only.
+        The direction that ends the solve is still taken: what a step adds to the speed may be less than the tolerance
+        and must not be lost. Yielded arrays are read-only.
         """
         x = _frozen(x)
         value = objective.value(x)
         for _ in range(max_iterations):
             p = self.direction(objective, x, free)
             norm = float(np.linalg.norm(p))
-            if norm <= stop:
-                yield Iterate(x, value, norm, 0.0, 1.0, 0, True)
-                return
+            done = norm <= stop
             allowed = objective.max_step(x, p)
             taken = self._search(objective, x, p, value, allowed)
             if taken is None:
-                yield Iterate(x, value, norm, 0.0, allowed, HALVINGS, False, stalled=True)
+                yield Iterate(x, value, norm, 0.0, allowed, HALVINGS, done, stalled=not done)
                 return
             x, value, step, trials = taken
-            yield Iterate(x, value, norm, step, allowed, trials, False)
+            yield Iterate(x, value, norm, step, allowed, trials, done)
+            if done:
+                return
 
     def direction(self, objective: Sum, x: Floats, free: NDArray[np.bool_]) -> Floats:
         """−H⁻¹∇E on the free vertices, zero elsewhere, shape (n, 3)."""
@@ -132,9 +135,7 @@ class Newton:
                 values[diagonal] += grown - shift
                 shift = grown
 
-    def _search(
-        self, objective: Sum, x: Floats, p: Floats, value: float, step: float
-    ) -> tuple[Floats, float, float, int] | None:
+    def _search(self, objective: Sum, x: Floats, p: Floats, value: float, step: float) -> Taken | None:
         """Halves the step until the objective does not rise."""
         for trial in range(1, HALVINGS + 1):
             x_trial = _frozen(x + step * p)

@@ -1,0 +1,90 @@
+"""Scenes with much contact: no accepted Newton iterate intersects or comes as close as the offset."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.scenes import tough
+
+from plisse.contact.check import Detector
+from plisse.core.potential import Clock
+from plisse.io.geometry import load_geometry
+from plisse.progressive.assemble import System
+from plisse.progressive.dynamics import animate
+from plisse.solve.linear import make_solver
+from plisse.solve.newton import Newton
+
+
+def run_checked(case):
+    """Runs a scene with every iterate checked; gives the system and the state after each step."""
+    system = System(case.scene, load_geometry(case.scene, Path()))
+    everything = system.everything
+    detector = Detector(everything.X, everything.edges, everything.triangles, system.n_shell)
+    assert detector.count(system.x0) == 0
+    system.check_start()
+    states, last = [], None
+    for state in animate(system, Newton(make_solver(case.scene.solver.linear, threads=1)), Clock()):
+        if state.x is not last:
+            assert detector.count(state.x) == 0, f"step {state.step}, iteration {state.newton_iteration}"
+            assert system.min_distance_over_offset(state.x) > 1.0
+            last = state.x
+        if state.accepted:
+            states.append(state)
+    assert len(states) == case.scene.time.steps
+    z = states[-1].x[: system.n_shell, 2]
+    assert max(state.contacts for state in states) >= case.contacts
+    assert case.lowest <= z.min() and z.max() <= case.highest
+    return system, states
+
+
+def check_stack(case):
+    system, states = run_checked(case)
+    assert all(state.converged for state in states)
+    final = states[-1]
+    # at rest, and the layers lie in the order in which they fell
+    assert np.abs(final.v).max() < 0.02
+    layers = [final.x[system.body == body, 2].mean() for body in range(len(case.scene.shells))]
+    assert (np.diff(layers) > system.offset).all()
+
+
+def check_ring(case):
+    system, states = run_checked(case)
+    # while the folded rim snaps through the hole steps may use up their iterations; the pins arrive still
+    pinned = ~system.free[: system.n_shell]
+    target = system.x0[: system.n_shell][pinned] + case.scene.shells[0].pins[0].motion[-1].translate
+    assert np.abs(states[-1].x[: system.n_shell][pinned] - target).max() < 1e-12
+
+
+def check_twist(case):
+    system, states = run_checked(case)
+    assert all(state.converged for state in states)
+    # the strip's middle is wound up to a rope much narrower than its rest width of 0.06 m
+    middle = np.abs(system.shells.X[:, 0]) < 0.05
+    assert np.linalg.norm(states[-1].x[: system.n_shell][middle, 1:], axis=1).max() < 0.02
+
+
+def test_a_stack_of_twenty_layers():
+    check_stack(tough.stack())
+
+
+def test_a_cloth_pulled_through_a_ring():
+    check_ring(tough.ring())
+
+
+def test_a_tightly_twisted_strip():
+    check_twist(tough.twist())
+
+
+@pytest.mark.slow
+def test_a_finer_stack():
+    check_stack(tough.stack(cells=10))
+
+
+@pytest.mark.slow
+def test_a_finer_cloth_through_a_ring():
+    check_ring(tough.ring(rings=14))
+
+
+@pytest.mark.slow
+def test_a_finer_twisted_strip():
+    check_twist(tough.twist(cells=(75, 15)))
