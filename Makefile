@@ -22,6 +22,7 @@ bench: $(READY)
 	$(BIN)/plisse bench newton
 	$(BIN)/plisse bench contact
 	$(BIN)/plisse bench drop
+	$(BIN)/plisse bench start
 
 clean:
 	rm -rf .venv runs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info

@@ -29,9 +29,7 @@ class Case:
     state: Callable[[np.random.Generator], Floats]
     rigid: bool = True  # value is invariant under rigid motion
     spacing: float = 1e-5  # of the differences [m]; small where distances switch between features
-    exact_projection: bool = (
-        True  # the psd Hessian is each stencil's exact projection (else Gauss–Newton or majorant)
-    )
+    exact_projection: bool = True  # the psd Hessian is each stencil's exact projection (else Gauss–Newton or majorant)
 
 
 def curved_sheet() -> Mesh:
@@ -65,7 +63,7 @@ def two_sheets() -> Surface:
     """Two irregular sheets, one close above the other, in contact but not adjacent."""
     lower = shapes.grid(0.3, 0.3, resolution=(5, 5), diagonals="jittered", seed=1)
     upper = shapes.grid(0.28, 0.28, resolution=(4, 4), diagonals="jittered", seed=2)
-    X = np.concatenate([lower.X, upper.X + [0.01, 0.013, 0.012]])
+    X = np.concatenate([lower.X, upper.X + np.array([0.01, 0.013, 0.012])])
     both = Mesh(X, np.concatenate([lower.triangles, upper.triangles + len(lower.X)]))
     body = np.repeat([0, 1], [len(lower.X), len(upper.X)])
     every = np.ones(len(X), bool)
@@ -119,14 +117,16 @@ CASES: dict[str, Case] = {
     "barrier": Case(lambda k: Barrier(SURFACE, kappa=k, margin=1e-3), touching, spacing=3e-8, exact_projection=False),
     "half-space": Case(
         lambda k: HalfSpace(
-            np.array([0, 0, -0.06]), np.array([0.1, 0.2, 1.0]), FLOOR, SHEET.vertex_areas, kappa=k, dhat=0.08, offset=1e-3
+            np.array([0, 0, -0.06]), np.array([0.1, 0.2, 1.0]), FLOOR, SHEET.vertex_areas,
+            kappa=k, dhat=0.08, offset=1e-3,
         ),
         crumpled(SHEET, 1e-3), rigid=False,
     ),
     "friction": Case(make_friction, touching, rigid=False),
     "inertia": Case(lambda k: Inertia(MASS * k, SHEET.X, 0.1), crumpled(SHEET, 0.02), rigid=False),
     "augmented Lagrangian": Case(
-        lambda k: AugmentedLagrangian(MASS, SHEET.X, k, np.full(SHEET.X.shape, 0.1 * k)), crumpled(SHEET, 0.02), rigid=False
+        lambda k: AugmentedLagrangian(MASS, SHEET.X, k, np.full(SHEET.X.shape, 0.1 * k)),
+        crumpled(SHEET, 0.02), rigid=False,
     ),
     "rigidity": Case(lambda k: Rigidity(SHEET.edges, SHEET.X, k), crumpled(SHEET, 0.02), rigid=False),
     "gravity": Case(lambda k: Gravity(MASS * k, np.array([0.0, 0.0, -9.81])), crumpled(SHEET, 0.02), rigid=False),

@@ -10,13 +10,11 @@ from pathlib import Path
 from plisse._version import __version__
 from plisse.core.errors import SceneError
 
-BENCHES = ("newton", "contact", "drop")
+BENCHES = ("newton", "contact", "drop", "start")
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="plisse", description="Cloth and thin shells, free of intersections."
-    )
+    parser = argparse.ArgumentParser(prog="plisse", description="Cloth and thin shells, free of intersections.")
     parser.add_argument("--version", action="version", version=f"plisse {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -88,8 +86,8 @@ def _run(options: argparse.Namespace) -> int:
     print(f"report:  {options.out / 'report.json'}")
     if scene.time.mode == "static" and not level["converged"]:
         print(
-            f"plisse: no equilibrium within time.max_steps = {scene.time.max_steps} (residual {level['residual']:.2g}, force "
-            f"balance {level['force_balance']:.2g}): raise it with --set time.max_steps={2 * scene.time.max_steps}.",
+            f"plisse: no equilibrium within time.max_steps = {scene.time.max_steps} (residual {level['residual']:.2g}, "
+            f"force balance {level['force_balance']:.2g}): raise it with --set time.max_steps={2 * scene.time.max_steps}.",
             file=sys.stderr,
         )
         return 1
@@ -111,7 +109,8 @@ def _bench(options: argparse.Namespace) -> int:
     bench = import_module(f"plisse.bench.{options.name}")
     from plisse.bench.figures import conclude
 
-    return conclude(options.name, options.threads, *bench.measure(options.threads), options.json)
+    figures, details = bench.measure(options.threads)
+    return conclude(options.name, options.threads, figures, details, options.json)
 
 
 def _allow_threads(threads: int) -> None:

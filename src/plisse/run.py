@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-import ipctk
 import numba
 import numpy as np
 
 from plisse._version import __version__
-from plisse.contact.check import Detector
+from plisse.contact.check import Detector, use_detector_threads
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock
 from plisse.core.state import State
@@ -35,7 +33,7 @@ CHECK_EVERY = 10  # accepted states between two looks of the independent detecto
 def use_threads(threads: int) -> None:
     """Sets the threads of the kernels and of the detector; the linear solver is told when it is made."""
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    ipctk.set_num_threads(threads)
+    use_detector_threads(threads)
 
 
 class ProgressLine:
@@ -53,13 +51,10 @@ class ProgressLine:
             return
         self._shown = now
         each = (now - self._began) / max(state.step, 1)
-        eta = (
-            f"ETA {each * (self._steps - state.step):.0f} s"
-            if self._steps
-            else f"residual {state.residual:.1e}"
-        )
+        eta = f"ETA {each * (self._steps - state.step):.0f} s" if self._steps else f"residual {state.residual:.1e}"
         self._print(
-            f"level {state.level}  step {state.step}{f'/{self._steps}' if self._steps else ''}  newton {state.newton_iteration}  "
+            f"level {state.level}  step {state.step}{f'/{self._steps}' if self._steps else ''}  "
+            f"newton {state.newton_iteration}  "
             f"|d|/(h√n) {state.residual:.2e}  contacts {state.contacts}  α {state.step_length:.2f}  "
             f"{each:.2f} s/step  {eta}"
         )
@@ -105,9 +100,7 @@ class Tally:
             )
 
 
-def run_scene(
-    scene: Scene, base: Path, out: Path, *, threads: int, progress: TextIO | None = None
-) -> dict[str, Any]:
+def run_scene(scene: Scene, base: Path, out: Path, *, threads: int, progress: TextIO | None = None) -> dict[str, Any]:
     """Runs a scene into the folder `out` and returns its report. Ctrl-C keeps what is done and is raised again."""
     began = time.perf_counter()
     use_threads(threads)

@@ -19,9 +19,7 @@ def join(meshes):
     """One mesh of several bodies, and the body of each vertex; rest shapes side by side."""
     firsts = np.cumsum([0, *(len(mesh.X) for mesh in meshes)])
     X = np.concatenate([mesh.X + np.array([2.0 * i, 0, 0]) for i, mesh in enumerate(meshes)])
-    triangles = np.concatenate(
-        [mesh.triangles + first for mesh, first in zip(meshes, firsts[:-1], strict=True)]
-    )
+    triangles = np.concatenate([mesh.triangles + first for mesh, first in zip(meshes, firsts[:-1], strict=True)])
     return Mesh(X, triangles), np.repeat(np.arange(len(meshes)), np.diff(firsts))
 
 

@@ -38,9 +38,7 @@ def make_surface(rng, *, offset=0.02, dhat=0.05, loose=False):
         triangles.append(faces + first)
         body += [(7, 3, 9)[i]] * len(shape)
         scale = 0.3 if i == 2 else 0.8
-        x.append(
-            scale * shape - shape.mean(axis=0) * scale + (0.15 * rng.normal(size=shape.shape) if i < 2 else 0)
-        )
+        x.append(scale * shape - shape.mean(axis=0) * scale + (0.15 * rng.normal(size=shape.shape) if i < 2 else 0))
         first += len(shape)
     edges = find_edges(np.concatenate(triangles))
     if loose:
@@ -83,9 +81,7 @@ def name_pair(kind, q):
     """One name for a pair, whichever edge comes first."""
     q = tuple(map(int, q))
     return (
-        (kind, q[0], *sorted(q[1:]))
-        if kind == "pt"
-        else (kind, *sorted([tuple(sorted(q[:2])), tuple(sorted(q[2:]))]))
+        (kind, q[0], *sorted(q[1:])) if kind == "pt" else (kind, *sorted([tuple(sorted(q[:2])), tuple(sorted(q[2:]))]))
     )
 
 

@@ -53,9 +53,7 @@ def test_finds_a_shell_that_crosses_itself():
     assert detector.count(loop) > 0
 
 
-@pytest.mark.parametrize(
-    ("shells", "expected"), [(2, 2), (1, 2), (0, 0)], ids=["shells", "mixed", "colliders"]
-)
+@pytest.mark.parametrize(("shells", "expected"), [(2, 2), (1, 2), (0, 0)], ids=["shells", "mixed", "colliders"])
 def test_colliders_among_themselves_are_not_asked(shells, expected):
     mesh, detector = make_detector([FLOOR, SPIKE], shells=shells)
     assert detector.count(mesh.X) == expected

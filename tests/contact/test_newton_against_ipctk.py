@@ -59,9 +59,7 @@ def count_iterations(system, state, previous):
     """Newton iterations of the implicit Euler step that leads on from `previous`, each solve on its own."""
     scene, h = system.scene, system.scene.time.step
     x, v = previous.x, previous.v
-    step = Step(
-        x, system.prescribed(x, state.time), x + h * v, h, h * v, system.step_potentials(x, v, h, h * v)
-    )
+    step = Step(x, system.prescribed(x, state.time), x + h * v, h, h * v, system.step_potentials(x, v, h, h * v))
     newton = Newton(make_solver(scene.solver.linear, threads=1))
     stop = np.sqrt(system.free.sum()) * h * scene.solver.tol
     iterates = list(solve_step(system, newton, step, Clock(), stop=stop, max_iterations=200))

@@ -35,9 +35,7 @@ def as_matrix(hessian: Hessian, n: int) -> np.ndarray:
 
 def central(f, x: np.ndarray, p: np.ndarray, eps: float):
     """Fourth-order central difference of f along p."""
-    return (8.0 * (f(x + eps * p) - f(x - eps * p)) - (f(x + 2 * eps * p) - f(x - 2 * eps * p))) / (
-        12.0 * eps
-    )
+    return (8.0 * (f(x + eps * p) - f(x - eps * p)) - (f(x + 2 * eps * p) - f(x - 2 * eps * p))) / (12.0 * eps)
 
 
 @pytest.mark.parametrize("stiffness", STIFFNESSES)
@@ -108,9 +106,7 @@ def test_value_is_invariant_and_forces_balance_under_rigid_motion(name: str) -> 
 
 
 def test_every_potential_of_the_package_has_a_case() -> None:
-    modules = [
-        getattr(plisse.energies, m) for m in ("bending", "inertia", "loads", "membrane", "strain_limit")
-    ]
+    modules = [getattr(plisse.energies, m) for m in ("bending", "inertia", "loads", "membrane", "strain_limit")]
     modules += [getattr(plisse.contact, m) for m in ("barrier", "friction", "halfspace")]
     known = {type(case.make(1.0)) for case in CASES.values()}
     for module in modules:

@@ -72,10 +72,7 @@ def test_binary_ply_of_others(tmp_path, kind, order, scalar, code, corners):
     )
     vertices = np.zeros(corners, dtype=[("x", order + code, 3), ("red", "u1")])
     vertices["x"] = points
-    face = (
-        np.array([7], dtype="u1").tobytes()
-        + np.array([corners, *range(corners)], dtype=order + "i4").tobytes()
-    )
+    face = np.array([7], dtype="u1").tobytes() + np.array([corners, *range(corners)], dtype=order + "i4").tobytes()
     (tmp_path / "b.ply").write_bytes(header.encode() + vertices.tobytes() + face)
     x, triangles = read_ply(tmp_path / "b.ply")
     np.testing.assert_array_equal(x, points)

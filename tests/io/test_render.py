@@ -20,9 +20,7 @@ def make_square(half: float, height: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def make_sphere(radius: float, rings: int = 32) -> tuple[np.ndarray, np.ndarray]:
-    theta, phi = np.meshgrid(
-        np.linspace(0, np.pi, rings + 1), np.arange(2 * rings) * np.pi / rings, indexing="ij"
-    )
+    theta, phi = np.meshgrid(np.linspace(0, np.pi, rings + 1), np.arange(2 * rings) * np.pi / rings, indexing="ij")
     x = radius * np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], axis=-1)
     i, j = np.meshgrid(np.arange(rings), np.arange(2 * rings), indexing="ij")
     a, b = (i * 2 * rings + j).ravel(), (i * 2 * rings + (j + 1) % (2 * rings)).ravel()
@@ -67,9 +65,7 @@ def test_nearer_body_hides_the_farther_one(order: int) -> None:
 def test_bodies_that_cross_are_each_seen_on_their_side() -> None:
     x, triangles = make_square(0.8, 0.0)
     tilted = x + np.stack([0 * x[:, 0], 0 * x[:, 0], 0.5 * x[:, 0]], axis=1)
-    picture = draw(
-        [Body(x, triangles, color=BLUE), Body(tilted, triangles, color=RED)], size=SIZE, camera=ABOVE
-    )
+    picture = draw([Body(x, triangles, color=BLUE), Body(tilted, triangles, color=RED)], size=SIZE, camera=ABOVE)
     left, right = picture[50:70, 62:76], picture[50:70, 84:98]
     assert is_blue(left).all()
     assert is_red(right).all()

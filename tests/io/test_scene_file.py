@@ -87,9 +87,7 @@ def test_five_lines_are_a_feasible_scene(write):
 
 
 def test_defaults_go_below_whatever_is_there(write):
-    text = (
-        '[[shell]]\nshape="sphere"\ntranslate=[2,0,1]\n[[collider]]\nshape="box"\n[[collider]]\nshape="floor"'
-    )
+    text = '[[shell]]\nshape="sphere"\ntranslate=[2,0,1]\n[[collider]]\nshape="box"\n[[collider]]\nshape="floor"'
     scene = load_scene(write(text))
     assert scene.colliders[0].translate == pytest.approx((2, 0, 0.75 - 0.01 - 0.25))
     assert scene.colliders[1].half_space.point[2] == pytest.approx(0.24 - 0.01)

@@ -161,9 +161,7 @@ def elastica_tip(length: float, load: float, rigidity: float) -> tuple[float, fl
 def cantilever_tip(cells: int) -> tuple[float, float]:
     """Reach and sag [m] of a 0.1 m strip that is clamped over one cell more."""
     cell = 0.1 / cells
-    system = strip(
-        cells, 0.1 + cell, translate=[0.05 - cell / 2, 0, 0], pin=[{"box": [[-1, -1, -1], [0, 1, 1]]}]
-    )
+    system = strip(cells, 0.1 + cell, translate=[0.05 - cell / 2, 0, 0], pin=[{"box": [[-1, -1, -1], [0, 1, 1]]}])
     x = equilibrium(system).x
     tip = at_x(system, 0.05 + cell / 2)
     return float(x[tip, 0].mean()), -float(x[tip, 2].mean())

@@ -69,9 +69,7 @@ def ring(
         translate=(0.0, 0.0, 0.022),
         pins=(Pin(sphere=Ball((0, 0, 0.022), 0.02), motion=(Keyframe(duration, translate=(0, 0, -depth)),)),),
     )
-    torus = MeshSource(
-        shape="torus", parameters={"major": hole + 0.02, "minor": 0.02, "around": 32, "across": 14}
-    )
+    torus = MeshSource(shape="torus", parameters={"major": hole + 0.02, "minor": 0.02, "around": 32, "across": 14})
     scene = Scene(
         (cloth,),
         (Collider("ring", mesh=torus),),

@@ -28,7 +28,7 @@ SOON = 1.5  # pairs within this multiple of the active range enter the sparsity 
 
 @dataclass(frozen=True, eq=False)
 class _Near:
-    """A candidate list with each pair's constants: stiffness κ A [J], mollifier threshold [m⁴] (0 for point–triangle)."""
+    """Candidates with each pair's constants: stiffness κ A [J], mollifier threshold [m⁴] (0 for point–triangle)."""
 
     candidates: broad.Candidates
     pairs: Ints
@@ -52,9 +52,9 @@ class _Touching:
 class Barrier(Potential):
     """Σ κ A m(c) b(D) over point–triangle and edge–edge pairs with offset < d < offset + dhat. [Li2021] §4.
 
-    A is a quarter of the point's area, or of the sum of both edges' areas; where one side is a collider the shell's side counts,
-    so that a coarse collider mesh weighs no more than a fine one. κ scales with the pair's own dhat: pairs whose reach is
-    limited by their rest distance push with the same pressure. `max_step` is additive CCD.
+    A is a quarter of the point's area, or of the sum of both edges' areas; where one side is a collider the shell's
+    side counts, so that a coarse collider mesh weighs no more than a fine one. κ scales with the pair's own dhat:
+    pairs whose reach is limited by their rest distance push with the same pressure. `max_step` is additive CCD.
     """
 
     kind = "contact"
@@ -69,9 +69,7 @@ class Barrier(Potential):
     def _areas(self) -> None:
         s = self.surface
         corner = s.X[s.triangles]
-        area = 0.5 * np.linalg.norm(
-            np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1
-        )
+        area = 0.5 * np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
         n = len(s.X)
         self._point_area = np.bincount(s.triangles.ravel(), np.repeat(area / 3.0, 3), minlength=n)
         self._edge_key = s.edges[:, 0].astype(np.int64) * n + s.edges[:, 1]
@@ -94,18 +92,14 @@ class Barrier(Potential):
         )
         first, second = self._edge(ee[:, :2]), self._edge(ee[:, 2:])
         area_a, area_b = self._edge_area[first], self._edge_area[second]
-        ee_area = np.where(
-            shell[ee[:, 0]], np.where(shell[ee[:, 2]], area_a + area_b, 2.0 * area_a), 2.0 * area_b
-        )
+        ee_area = np.where(shell[ee[:, 0]], np.where(shell[ee[:, 2]], area_a + area_b, 2.0 * area_a), 2.0 * area_b)
         dhat = np.concatenate([found.pt_dhat, found.ee_dhat])
         area = 0.25 * np.concatenate([pt_area, ee_area])
         threshold = np.concatenate(
             [np.zeros(len(pt)), PARALLEL * self._edge_length2[first] * self._edge_length2[second]]
         )
         offset = np.concatenate([found.pt_offset, found.ee_offset])
-        return _Near(
-            found, np.concatenate([pt, ee]), offset, dhat, self._kappa * area * dhat / s.dhat, threshold
-        )
+        return _Near(found, np.concatenate([pt, ee]), offset, dhat, self._kappa * area * dhat / s.dhat, threshold)
 
     def _cover(self, x: Floats, p: Floats) -> _Near:
         """Candidates that are complete along x → x + p; the last list while it still is."""

@@ -73,9 +73,7 @@ class Surface:
     @cached_property
     def patches(self) -> Patches:
         """The box trees' order, made at first use."""
-        return build_patches(
-            self.edges, self.triangles, self.points, self.body, self.passive, self.deformable, self.X
-        )
+        return build_patches(self.edges, self.triangles, self.points, self.body, self.passive, self.deformable, self.X)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +154,7 @@ def _reserve(counts: NDArray[np.int64]) -> Buffer:
     """Empty buffers with some room beyond the counts."""
     start = np.concatenate(([0], np.cumsum(counts + counts // 4 + 64)))
     room = int(start[-1])
-    return Buffer(
-        np.empty((room, 4), np.int32), np.empty(room), np.empty(room), start, np.zeros(len(counts), np.int64)
-    )
+    return Buffer(np.empty((room, 4), np.int32), np.empty(room), np.empty(room), start, np.zeros(len(counts), np.int64))
 
 
 def build_patches(

@@ -8,11 +8,15 @@ import numpy as np
 from plisse.core.potential import Floats, Ints
 
 
+def use_detector_threads(threads: int) -> None:
+    ipctk.set_num_threads(threads)
+
+
 class Detector:
     """Intersections of shells with themselves, with one another and with mesh colliders.
 
-    X (n, 3) rest positions [m], edges and triangles of everything. Vertices from `first_collider` on belong to colliders;
-    colliders among themselves are not asked, scenes may let them overlap.
+    X (n, 3) rest positions [m], edges and triangles of everything. Vertices from `first_collider` on belong to
+    colliders; colliders among themselves are not asked, scenes may let them overlap.
     """
 
     def __init__(self, X: Floats, edges: Ints, triangles: Ints, first_collider: int) -> None:

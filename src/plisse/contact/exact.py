@@ -1,4 +1,4 @@
-"""Exact Hessian of the contact barrier, for research and for the derivative test; Newton uses the closed-form PSD block."""
+"""Exact Hessian of the contact barrier, for research and the derivative test; Newton uses the closed-form block."""
 
 from __future__ import annotations
 
@@ -40,9 +40,7 @@ def barrier_blocks(
     barrier.barrier_derivatives(D, offset, dhat, derivatives)
     b, b1, b2 = derivatives
     m, dm, ddm = _mollifier(q, threshold)
-    H = m[:, None, None] * (
-        b1[:, None, None] * second + b2[:, None, None] * first[:, :, None] * first[:, None, :]
-    )
+    H = m[:, None, None] * (b1[:, None, None] * second + b2[:, None, None] * first[:, :, None] * first[:, None, :])
     cross = (b1[:, None] * first)[:, :, None] * dm[:, None, :]
     H += cross + cross.transpose(0, 2, 1) + b[:, None, None] * ddm
     H = (stiffness[:, None, None] * H).reshape(k, 4, 3, 4, 3)

@@ -12,7 +12,7 @@ from plisse.kernels import slip
 
 @dataclass(frozen=True, eq=False)
 class Contacts:
-    """Active contacts at one state: nodes (m, k), witness weights (m, k), unit normals (m, 3), normal forces (m,) [N]."""
+    """Active contacts at one state: nodes and witness weights (m, k), unit normals (m, 3), normal forces (m,) [N]."""
 
     nodes: Ints
     weights: Floats

@@ -151,9 +151,7 @@ def check_manifold(mesh: Mesh, name: str) -> None:
         raise SceneError(f"{name} has no triangles: give it a surface mesh.")
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if len(bad):
-        raise SceneError(
-            f"{name} has a coordinate that is not a finite number at vertex {bad[0]}: repair the file."
-        )
+        raise SceneError(f"{name} has a coordinate that is not a finite number at vertex {bad[0]}: repair the file.")
     bad = np.flatnonzero((triangles < 0).any(axis=1) | (triangles >= len(X)).any(axis=1))
     if len(bad):
         raise SceneError(
@@ -176,9 +174,7 @@ def _check_triangles(mesh: Mesh, name: str) -> None:
     longest = np.linalg.norm(corners - corners[:, (1, 2, 0)], axis=2).max(axis=1)
     bad = np.flatnonzero(~(mesh.triangle_areas > FLATNESS * longest**2))
     if len(bad):
-        raise SceneError(
-            f"{name} has a triangle without area ({bad[0]}): remove or repair degenerate triangles."
-        )
+        raise SceneError(f"{name} has a triangle without area ({bad[0]}): remove or repair degenerate triangles.")
     corner_sets = np.sort(mesh.triangles, axis=1)
     order = np.lexsort(corner_sets.T[::-1])
     same = np.flatnonzero((corner_sets[order[1:]] == corner_sets[order[:-1]]).all(axis=1))

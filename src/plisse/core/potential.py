@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
 
 import numpy as np
 from numba import get_num_threads
@@ -34,7 +35,7 @@ class DenseBlocks:
         """Full stencil matrices, shape (m, 3k, 3k)."""
         m, k = self.nodes.shape
         full = np.zeros((m, k, 3, k, 3))
-        for q, (a, b) in enumerate((a, b) for a in range(k) for b in range(a, k)):
+        for q, (a, b) in enumerate(combinations_with_replacement(range(k), 2)):
             full[:, a, :, b, :] = self.blocks[:, q]
             full[:, b, :, a, :] = self.blocks[:, q].transpose(0, 2, 1)
         return full.reshape(m, 3 * k, 3 * k)
@@ -74,7 +75,7 @@ class KronBlocks:
         """Full stencil matrices, shape (m, 3k, 3k)."""
         m, k = self.nodes.shape
         full = np.einsum("ma,mb,mrc->marbc", self.weights, self.weights, self.matrices)
-        return full.reshape(m, 3 * k, 3 * k)
+        return np.asarray(full.reshape(m, 3 * k, 3 * k))
 
 
 Blocks = DenseBlocks | OuterBlocks | KronBlocks
@@ -213,7 +214,7 @@ class Pattern:
         return Pattern(self.free, np.union1d(self.keys, np.concatenate(parts)))
 
     def slots(self, nodes: Ints, *, keep: bool = False) -> Ints | None:
-        """Block positions of each stencil's node pairs, or None where the pattern lacks one; `keep` memoises by array."""
+        """Block positions of each stencil's node pairs, None where the pattern lacks one; `keep` memoises by array."""
         known = self._slots.get(id(nodes))
         if known is not None and known[0] is nodes:
             return known[1]

@@ -38,9 +38,7 @@ def grid(
     """
     width, height = _length("grid", "width", width), _length("grid", "height", height)
     if diagonals not in ("alternating", "jittered", "uniform"):
-        raise SceneError(
-            f'A grid cannot have diagonals = "{diagonals}": use "alternating", "jittered" or "uniform".'
-        )
+        raise SceneError(f'A grid cannot have diagonals = "{diagonals}": use "alternating", "jittered" or "uniform".')
     seed = _count("grid", "seed", seed, least=0)
     if resolution is not None and vertices is not None:
         raise SceneError("A grid takes either resolution or vertices: remove one of them.")
@@ -63,9 +61,7 @@ def grid(
     if diagonals == "jittered":
         draws = np.random.default_rng(seed).uniform(-JITTER, JITTER, size=(ny + 1, nx + 1, 2))
         X[1:-1, 1:-1, :2] += draws[1:-1, 1:-1] * (width / nx, height / ny)
-        falling = np.linalg.norm(X[:-1, 1:] - X[1:, :-1], axis=2) < np.linalg.norm(
-            X[:-1, :-1] - X[1:, 1:], axis=2
-        )
+        falling = np.linalg.norm(X[:-1, 1:] - X[1:, :-1], axis=2) < np.linalg.norm(X[:-1, :-1] - X[1:, 1:], axis=2)
     else:
         falling = _checkerboard(ny, nx) if diagonals == "alternating" else np.zeros((ny, nx), dtype=bool)
     index = np.arange((ny + 1) * (nx + 1)).reshape(ny + 1, nx + 1)
@@ -179,9 +175,7 @@ def torus(major: float = 0.3, minor: float = 0.1, *, around: int = 64, across: i
     """A torus about the z axis: circle radius `major`, tube radius `minor`."""
     major, minor = _length("torus", "major", major), _length("torus", "minor", minor)
     if minor >= major:
-        raise SceneError(
-            f"A torus with minor = {minor:g} and major = {major:g} meets itself: make minor the smaller."
-        )
+        raise SceneError(f"A torus with minor = {minor:g} and major = {major:g} meets itself: make minor the smaller.")
     around, across = _count("torus", "around", around, least=3), _count("torus", "across", across, least=3)
     turn = 2 * np.pi * np.arange(around) / around
     tube = (2 * np.pi * np.arange(across) / across)[:, None]
@@ -206,9 +200,7 @@ SHAPES: dict[str, Callable[..., Mesh]] = {
 def shape_parameters(shape: str) -> tuple[str, ...]:
     """Names of the parameters that the named shape takes."""
     if shape not in SHAPES:
-        raise SceneError(
-            f'There is no shape "{shape}"{suggest(shape, SHAPES)}: known are {", ".join(SHAPES)}.'
-        )
+        raise SceneError(f'There is no shape "{shape}"{suggest(shape, SHAPES)}: known are {", ".join(SHAPES)}.')
     return tuple(inspect.signature(SHAPES[shape]).parameters)
 
 

@@ -21,8 +21,7 @@ class Bending(Potential):
         X = mesh.X
         edge = X[self._hinges[:, 1]] - X[self._hinges[:, 0]]
         area = sum(
-            0.5 * np.linalg.norm(np.cross(edge, X[self._hinges[:, a]] - X[self._hinges[:, 0]]), axis=1)
-            for a in (2, 3)
+            0.5 * np.linalg.norm(np.cross(edge, X[self._hinges[:, a]] - X[self._hinges[:, 0]]), axis=1) for a in (2, 3)
         )
         k = E * thickness**3 / (24.0 * (1.0 - nu**2))
         self._stiffness = 3.0 * k * (edge**2).sum(axis=1) / area

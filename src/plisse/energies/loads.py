@@ -27,9 +27,9 @@ class Gravity(Potential):
 class Pressure(Potential):
     """−p V of a closed shell, or the ideal gas −p₀V₀ ln(V/V₀) (constant p V), V the enclosed volume.
 
-    Two triangles (i, j, k), (j, i, l) on an edge give ∂²V/∂xᵢ∂xⱼ = [x_l − x_k]ₓ/6 and nothing on the diagonal, so per edge the
-    Hessian's eigenvalues are ±p‖x_k − x_l‖/6 and its projection is closed-form. A gas adds p₀V₀/V² ∇V∇Vᵀ, a
-    global rank-one term.
+    Two triangles (i, j, k), (j, i, l) on an edge give ∂²V/∂xᵢ∂xⱼ = [x_l − x_k]ₓ/6 and nothing on the diagonal, so per
+    edge the Hessian's eigenvalues are ±p‖x_k − x_l‖/6 and its projection is closed-form. A gas adds p₀V₀/V² ∇V∇Vᵀ,
+    a global rank-one term.
     """
 
     def __init__(self, mesh: Mesh, pressure: float, *, gas: bool = False) -> None:
@@ -75,7 +75,7 @@ class Pressure(Potential):
             blocks[:, 0], blocks[:, 1], blocks[:, 2] = across, 0.5 * skew, across
         else:
             blocks[:, 1] = skew
-        rank_one = ()
+        rank_one: tuple[Floats, ...] = ()
         if self._gas:
             V = self.volume(x)
             rank_one = (np.sqrt(self._pressure * self._V0) / V * self._volume_gradient(x),)

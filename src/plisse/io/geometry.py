@@ -39,9 +39,7 @@ def load_geometry(scene: Scene, base: Path) -> Geometry:
                 f'The shell "{shell.name}" has a pressure but an open boundary: close it or drop pressure.'
             )
         if shell.pressure is not None and mesh.volume <= 0:
-            raise SceneError(
-                f'The shell "{shell.name}" faces inwards, so it holds no pressure: flip its triangles.'
-            )
+            raise SceneError(f'The shell "{shell.name}" faces inwards, so it holds no pressure: flip its triangles.')
     return Geometry(
         shells,
         tuple(_place(shell, mesh) for shell, mesh in zip(scene.shells, shells, strict=True)),

@@ -23,9 +23,7 @@ def load_mesh(source: MeshSource, base: Path, *, seed: int = 0) -> Mesh:
     try:
         mesh = Mesh(*READERS[path.suffix.lower()](path))
     except FileNotFoundError:
-        raise SceneError(
-            f"{path} does not exist: correct the file name, which is relative to the scene."
-        ) from None
+        raise SceneError(f"{path} does not exist: correct the file name, which is relative to the scene.") from None
     except OSError as error:
         raise SceneError(f"{path} cannot be read: {error.strerror}.") from None
     check_manifold(mesh, str(path))

@@ -64,9 +64,7 @@ def read_ply(path: Path) -> tuple[Floats, Ints]:
         polygons = face.get("vertex_indices", face.get("vertex_index", np.zeros((0, 3))))
         return X, _make_fans(polygons)
     except (ValueError, IndexError, KeyError, TypeError):
-        raise SceneError(
-            f"{path} cannot be read: its content is cut off or does not match its header."
-        ) from None
+        raise SceneError(f"{path} cannot be read: its content is cut off or does not match its header.") from None
 
 
 def _read_header(data: bytes, path: Path) -> tuple[str, list[Element], int]:

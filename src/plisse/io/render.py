@@ -139,15 +139,11 @@ def draw(
     # what the lights see
     key = _hang_lights(surface, view, *_aim_key(view), color=KEY_COLOR, texels=SHARP_TEXELS, gloss=GLOSS)
     sky = _hang_lights(surface, view, *_aim_dome(SKY_LIGHTS, 1.0), color=SKY_COLOR, texels=SOFT_TEXELS)
-    bounce = _hang_lights(
-        surface, view, *_aim_dome(BOUNCE_LIGHTS, -1.0), color=BOUNCE_COLOR, texels=SOFT_TEXELS
-    )
+    bounce = _hang_lights(surface, view, *_aim_dome(BOUNCE_LIGHTS, -1.0), color=BOUNCE_COLOR, texels=SOFT_TEXELS)
     # colour
     floor = _light_floor(view, sky)
     image = np.zeros((height, width, 3))
-    light_image(
-        surface, key, sky, bounce, floor, view, _paint_backdrop(size), nearness, owner, supersample, image
-    )
+    light_image(surface, key, sky, bounce, floor, view, _paint_backdrop(size), nearness, owner, supersample, image)
     encoded = np.where(image < 0.0031308, 12.92 * image, 1.055 * np.maximum(image, 1e-9) ** (1 / 2.4) - 0.055)
     return np.clip(encoded * 255.0 + 0.5, 0.0, 255.0).astype(np.uint8)
 
@@ -354,9 +350,7 @@ def _light_floor(view: View, sky: Lights) -> Floor:
     axes = np.stack([first, np.cross(normal, first)])
     origin = view.center - (normal @ view.center - view.ground[3]) * normal
     open_sky = float(sky.strengths @ np.maximum(0.0, sky.directions @ normal))
-    floor = Floor(
-        origin, axes, 8.0 * view.radius / FLOOR_TEXELS, np.ones((FLOOR_TEXELS, FLOOR_TEXELS)), open_sky
-    )
+    floor = Floor(origin, axes, 8.0 * view.radius / FLOOR_TEXELS, np.ones((FLOOR_TEXELS, FLOOR_TEXELS)), open_sky)
     light_floor(floor, sky, normal, floor.light)
     light: Array = floor.light
     for axis in (0, 1, 0, 1):

@@ -25,9 +25,7 @@ class RunStore:
     folder: Path
 
     @classmethod
-    def create(
-        cls, folder: Path, scene: dict[str, Any], triangles: Ints, body: Ints, shells: int
-    ) -> RunStore:
+    def create(cls, folder: Path, scene: dict[str, Any], triangles: Ints, body: Ints, shells: int) -> RunStore:
         """A fresh run folder; frames and reports of an earlier run there are removed, other files are not touched."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +63,7 @@ class RunStore:
         return sorted(self.folder.glob("level-*/frame-*.npy"))
 
     def export_ply(self, out: Path) -> int:
-        """Writes out/level-K/frame-0000.ply … (all shells in one mesh) and out/colliders/level-K/…; returns how many frames."""
+        """Writes out/level-K/frame-0000.ply … (all shells in one mesh) and out/colliders/level-K/…; how many frames."""
         with np.load(self.folder / "mesh.npz") as mesh:
             triangles, body, shells = mesh["triangles"], mesh["body"], int(mesh["shells"])
         n_shell = int((body < shells).sum())

@@ -63,9 +63,7 @@ def scene_to_dict(scene: Scene) -> Table:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, MeshSource):
-        return (
-            {"file": value.file} if value.shape is None else {"shape": value.shape} | _plain(value.parameters)
-        )
+        return {"file": value.file} if value.shape is None else {"shape": value.shape} | _plain(value.parameters)
     if is_dataclass(value) and not isinstance(value, type):
         table: Table = {}
         for entry in fields(value):
@@ -118,9 +116,7 @@ def _read_collider(table: Table, number: int) -> Collider:
             raise SceneError(f'A half-space has no "{next(iter(source))}": remove it.')
         return Collider(**values)
     if source.get("shape") == "floor":
-        return Collider(
-            half_space=HalfSpace((0.0, 0.0, as_number("height [m]", source.get("height", 0.0)))), **values
-        )
+        return Collider(half_space=HalfSpace((0.0, 0.0, as_number("height [m]", source.get("height", 0.0)))), **values)
     return Collider(mesh=_as_source(source), **values)
 
 

@@ -158,6 +158,4 @@ def limit_pairs(
     """
     for chunk in prange(limits.size):
         first, last = chunk * CHUNK, min((chunk + 1) * CHUNK, len(pairs))
-        limits[chunk], which[chunk] = _limit_chunk(
-            x, p, pairs, offsets, is_edge_pair, keep, limit, first, last
-        )
+        limits[chunk], which[chunk] = _limit_chunk(x, p, pairs, offsets, is_edge_pair, keep, limit, first, last)

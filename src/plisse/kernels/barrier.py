@@ -1,7 +1,7 @@
 """Contact barrier of point–triangle and edge–edge pairs: distances, values, gradients and closed-form PSD blocks.
 
-A pair's separation is r = Σ wᵢ xᵢ with witness weights w; D = r·r. With y = (D − ξ²)/D̂, D̂ = (ξ + d̂)² − ξ², the barrier is
-b(y) = −(y − 1)² ln y for 0 < y < 1 [Li2021]. Pairs of nearly parallel edges carry IPC's mollifier [Li2020] eq. 24.
+A pair's separation is r = Σ wᵢ xᵢ with witness weights w; D = r·r. With y = (D − ξ²)/D̂, D̂ = (ξ + d̂)² − ξ²,
+the barrier is b(y) = −(y − 1)² ln y for 0 < y < 1 [Li2021]. Pairs of nearly parallel edges carry IPC's mollifier [Li2020] eq. 24.
 """
 
 import math
@@ -174,7 +174,7 @@ def barrier_slopes(x, pairs, weights, D, offset, dhat, stiffness, threshold, gra
 @kernel
 def _mollified_block(x, q, D, offset, dhat, stiffness, threshold, out):
     """Gauss–Newton part of the mollifier's curvature, 2 κ b m′ JᵀJ with J = ∂(u × v)/∂x, as 10 upper blocks."""
-    m, m1, n, u, v = _mollify(x, q, threshold)
+    _, m1, _, u, v = _mollify(x, q, threshold)
     k = 2.0 * stiffness * _barrier(D, offset, dhat)[0] * m1
     J = np.zeros((4, 3, 3))
     for a in range(4):

@@ -57,9 +57,7 @@ def digest_module(path: Path) -> str:
             texts[current] = current.read_bytes()
             waiting.extend(_find_imports(current, texts[current]))
     versions = (numba.__version__, llvmlite.__version__, platform.python_version())
-    switches = [
-        str(getattr(config, name)) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")
-    ]
+    switches = [str(getattr(config, name)) for name in ("OPT", "BOUNDSCHECK", "DEBUGINFO_DEFAULT", "USING_SVML")]
     total = hashlib.sha256(repr((versions, switches)).encode())
     # the names, not the places: a clone elsewhere gives the same digest
     for name, text in sorted((source.name, text) for source, text in texts.items()):

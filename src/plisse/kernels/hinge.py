@@ -14,7 +14,7 @@ from plisse.kernels.jit import kernel, parallel_kernel
 
 @kernel
 def _geometry(x, q):
-    """Edge e, its length, and the two unnormalised normals N1 = e × (x2 − x0), N2 = (x3 − x0) × e with squared norms."""
+    """Edge e, its length, and the unnormalised normals N1 = e × (x2 − x0), N2 = (x3 − x0) × e with squared norms."""
     a, b, c, d = q[0], q[1], q[2], q[3]
     ex, ey, ez = x[b, 0] - x[a, 0], x[b, 1] - x[a, 1], x[b, 2] - x[a, 2]
     cx, cy, cz = x[c, 0] - x[a, 0], x[c, 1] - x[a, 1], x[c, 2] - x[a, 2]

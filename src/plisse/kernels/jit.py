@@ -1,7 +1,12 @@
 """The two ways a kernel is compiled; both find their machine code again from any clone."""
 
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
+
+# idle threads sleep instead of spinning: on a busy machine, and beside the linear solver's own threads, a spinning
+# team waits for a core that its own members hold (4 × slower, measured); read when numba starts its threads
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 from numba import njit
 

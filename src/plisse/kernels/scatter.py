@@ -1,7 +1,8 @@
 """Race-free scatter of stencil gradients and Hessians: every thread owns a range of rows.
 
-Each thread scans all stencils and adds only what falls in its own rows, so no two threads write the same
-entry, sums have a fixed order, and the result does not depend on the number of threads. `parts` is how many ranges there are: the number of threads.
+Each thread scans all stencils and adds only what falls in its own rows, so no two threads write the same entry, sums
+have a fixed order, and the result does not depend on the number of threads. `parts` is how many ranges there are: the
+number of threads.
 
 Matrices are symmetric, stored as the upper triangle of 3×3 blocks over the free vertices in the scalar CSR form
 that PARDISO reads: block row i holds its diagonal block first, then the blocks right of it in column order.
@@ -35,7 +36,7 @@ def _add_vectors_in(nodes, vectors, out, lo, hi):
 
 @parallel_kernel
 def find_slots(nodes, free_index, block_ptr, block_col, slots):
-    """Block positions of all node pairs a ≤ b of each stencil: −1 where a node is prescribed, −2 where the pattern lacks it."""
+    """Block positions of all node pairs a ≤ b of a stencil: −1 where a node is prescribed, −2 where there is none."""
     for s in prange(nodes.shape[0]):
         _find_slots_of(nodes, free_index, block_ptr, block_col, slots, s)
 

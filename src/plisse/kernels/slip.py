@@ -64,10 +64,11 @@ def friction_gradients(x, x_start, nodes, weights, normals, limit, eps, out):
 
 @kernel
 def _friction_block(x, x_start, q, w, n, limit, eps, expected, exact, out):
-    """The 3×3 block of w wᵀ ⊗ block: exact, or the secant k (I − n nᵀ), k = limit f₁(y)/y, at the slip y or, where none has happened yet, at the expected one.
+    """The 3×3 block of w wᵀ ⊗ block: exact, or the secant k (I − n nᵀ), k = limit f₁(y)/y.
 
-    f₀ is concave in y², so the secant at y is the quadratic that touches f₀ from above; the exact Hessian has no curvature
-    along a slip beyond eps and throws Newton far across the kink at zero slip.
+    y is the slip or, where none has happened yet, the expected one. f₀ is concave in y², so the secant at y is the
+    quadratic that touches f₀ from above; the exact Hessian has no curvature along a slip beyond eps and throws Newton
+    far across the kink at zero slip.
     """
     ux, uy, uz, y = _slip(x, x_start, q, w, n)
     u = (ux, uy, uz)
@@ -87,6 +88,4 @@ def _friction_block(x, x_start, q, w, n, limit, eps, expected, exact, out):
 @parallel_kernel
 def friction_blocks(x, x_start, nodes, weights, normals, limit, eps, expected, exact, out):
     for s in prange(nodes.shape[0]):
-        _friction_block(
-            x, x_start, nodes[s], weights[s], normals[s], limit[s], eps, expected[s], exact, out[s]
-        )
+        _friction_block(x, x_start, nodes[s], weights[s], normals[s], limit[s], eps, expected[s], exact, out[s])

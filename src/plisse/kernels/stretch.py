@@ -7,7 +7,6 @@ eigenvalues, so that its projection to positive semidefinite is exact and closed
 
 import math
 
-import numpy as np
 from numba import prange
 
 from plisse.kernels.jit import kernel, parallel_kernel
@@ -238,9 +237,7 @@ def _limit_block(x, t, B, weight, onset, limit, psd, out):
     _, W1, W11 = _limit(s1, onset, limit)
     _, W2, W22 = _limit(s2, onset, limit)
     flip = (W1 - W2) / (s1 - s2) if s1 - s2 > 1e-7 * s1 else 0.5 * (W11 + W22)
-    _stretch_block(
-        f, B, s1, s2, v0, v1, W11, 0.0, W22, (W1 + W2) / (s1 + s2), flip, W1 / s1, W2 / s2, weight, psd, out
-    )
+    _stretch_block(f, B, s1, s2, v0, v1, W11, 0.0, W22, (W1 + W2) / (s1 + s2), flip, W1 / s1, W2 / s2, weight, psd, out)
 
 
 @parallel_kernel

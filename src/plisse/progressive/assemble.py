@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,10 +21,10 @@ from plisse.energies.loads import Gravity, Pressure, Wind
 from plisse.energies.membrane import Membrane
 from plisse.energies.strain_limit import StrainLimit
 from plisse.io.geometry import Geometry
-from plisse.scene.colliders import move_collider, move_half_space
+from plisse.scene.colliders import move_half_space
 from plisse.scene.pins import select_vertices
 from plisse.scene.scene import Scene, Shell
-from plisse.scene.schedule import transform_points
+from plisse.scene.schedule import Keyframe, transform_points
 
 LIMIT_STIFFNESS = 0.1  # κ of the strain-limit barrier as a part of the membrane's Young's modulus
 LOAD_FACTOR = 40.0  # the barrier's reference pressure as a multiple of the scene's own load per area
@@ -37,7 +38,7 @@ class Scripted:
 
     vertices: Ints
     start: Floats
-    motion: tuple  # type: ignore[type-arg]
+    motion: tuple[Keyframe, ...]
     pivot: tuple[float, float, float]
 
 
@@ -63,7 +64,7 @@ class System:
 
     # --- what the user prescribed ---------------------------------------------------------------------------------
 
-    def _per_triangle(self, value) -> Floats:  # type: ignore[no-untyped-def]
+    def _per_triangle(self, value: Callable[[Shell], float]) -> Floats:
         return np.repeat([float(value(shell)) for shell in self.scene.shells], self._triangle_counts)
 
     def _shell_materials(self) -> None:
@@ -74,9 +75,7 @@ class System:
         density = self._per_triangle(lambda s: s.material.area_density)
         self.mass = np.zeros(self.n)
         per_corner = np.repeat(self.shells.triangle_areas * density / 3.0, 3)
-        self.mass[: self.n_shell] = np.bincount(
-            self.shells.triangles.ravel(), per_corner, minlength=self.n_shell
-        )
+        self.mass[: self.n_shell] = np.bincount(self.shells.triangles.ravel(), per_corner, minlength=self.n_shell)
         self.v0 = np.zeros((self.n, 3))
         self.v0[: self.n_shell] = np.repeat([shell.velocity for shell in self.scene.shells], counts, axis=0)
 
@@ -146,9 +145,7 @@ class System:
         first_triangle = np.concatenate([[0], np.cumsum(self._triangle_counts)[:-1]])[shell_of_hinge]
         self.elastic: list[Potential] = [
             Membrane(mesh, E=E, nu=nu, thickness=thickness),
-            Bending(
-                mesh, E=E_bend[first_triangle], nu=nu[first_triangle], thickness=thickness[first_triangle]
-            ),
+            Bending(mesh, E=E_bend[first_triangle], nu=nu[first_triangle], thickness=thickness[first_triangle]),
         ]
         limit = self._per_triangle(lambda s: s.material.strain_limit or np.inf)
         self.strain_limit: StrainLimit | None = None
@@ -206,8 +203,8 @@ class System:
     def _reference_pressure(self) -> float:
         """What the barrier should be able to push back with halfway into its range [Pa].
 
-        LOAD_FACTOR times the pressures that rest on contact, and in dynamics STOP_FACTOR times what stops a sheet within one step:
-        ρ τ v / h at the speed of falling through the scene.
+        LOAD_FACTOR times the pressures that rest on contact, and in dynamics STOP_FACTOR times what stops a sheet
+        within one step: ρ τ v / h at the speed of falling through the scene.
         """
         scene, h = self.scene, self.scene.time.step
         heaviest = max(shell.material.area_density for shell in scene.shells)
@@ -233,8 +230,8 @@ class System:
             if plane.min_distance_over_offset(self.x0) <= 1.0:
                 gap = plane.gaps(self.x0)
                 raise SceneError(
-                    f"{int((gap <= self.offset).sum())} vertices start below or within {self.offset:g} m (contact.offset) of a "
-                    f"half-space, the lowest at {gap.min():.3g} m: raise the shell or lower contact.offset."
+                    f"{int((gap <= self.offset).sum())} vertices start below a half-space or within contact.offset = "
+                    f"{self.offset:g} m of it, the lowest at {gap.min():.3g} m: raise the shell or lower contact.offset."
                 )
         ratio, pair = self.barrier.closest(self.x0)
         if ratio <= 1.0:
@@ -244,13 +241,14 @@ class System:
             ]
             here, there = names[self.body[pair[0]]], names[self.body[pair[3]]]
             raise SceneError(
-                f"{here} and {there} start closer than contact.offset = {self.offset:g} m at vertices {list(map(int, pair))}: "
-                "move them apart or lower contact.offset."
+                f"{here} and {there} start closer than contact.offset = {self.offset:g} m at vertices "
+                f"{list(map(int, pair))}: move them apart or lower contact.offset."
             )
 
     def step_potentials(self, x: Floats, v: Floats, h: float, motion: Floats) -> list[Potential]:
         """The potentials that are lagged at the start x, v of a step: friction and wind."""
-        scene, out = self.scene, []
+        scene = self.scene
+        out: list[Potential] = []
         mu, speed = scene.contact.friction, scene.contact.friction_speed
         if mu > 0.0:
             for source in (self.barrier, *self.half_spaces):

@@ -17,7 +17,8 @@ from plisse.solve.newton import Newton
 def animate(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
     """The state after every Newton iteration; `state.accepted` marks the end of a time step.
 
-    implicit Euler: x̂ = xᵗ + h vᵗ. BDF2 (first step Euler): x̂ = (4xᵗ − xᵗ⁻¹)/3 + h̃ (4vᵗ − vᵗ⁻¹)/3 with h̃ = 2h/3 in place of h.
+    Implicit Euler: x̂ = xᵗ + h vᵗ. BDF2 (first step Euler): x̂ = (4xᵗ − xᵗ⁻¹)/3 + h̃ (4vᵗ − vᵗ⁻¹)/3 with h̃ = 2h/3
+    in place of h.
     """
     scene = system.scene
     h = scene.time.step
@@ -37,9 +38,7 @@ def animate(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
             x_hat = x + h * v
         lagged = system.step_potentials(x, v, h, h * v)
         step = Step(x, system.prescribed(x, number * h), x_hat, h_eff, h * v, lagged)
-        iterates = solve_step(
-            system, newton, step, clock, stop=stop, max_iterations=scene.solver.max_iterations
-        )
+        iterates = solve_step(system, newton, step, clock, stop=stop, max_iterations=scene.solver.max_iterations)
         for count, iterate in enumerate(iterates, 1):
             total += 1
             state = State(

@@ -18,8 +18,7 @@ BALANCE = 0.02  # equilibrium asks for a resultant below this part of the applie
 def relax(system: System, newton: Newton, clock: Clock, start: State | None = None) -> Iterator[State]:
     """States on the way to equilibrium, one per pseudo-time step of one Newton iteration ([Zhang2022] Algorithm 2).
 
-    The last state is converged when a step's direction meets ‖d‖ ≤ √n h tol at its first iteration, keyframes have ended
-    and the resultant of contact, pins and loads is below 2 % of the load.
+    The last state is converged when a step's first direction meets ‖d‖ ≤ √n h tol, keyframes have ended and the resultant of contact, pins and loads is below 2 % of the load.
     """
     scene = system.scene
     h, tol = scene.time.step, scene.solver.tol
@@ -31,8 +30,8 @@ def relax(system: System, newton: Newton, clock: Clock, start: State | None = No
         x, motion = state.x, state.v * h
         lagged = system.step_potentials(x, state.v, h, motion)
         step = Step(x, system.prescribed(x, t), x, h, motion, lagged)
-        for iterate in solve_step(system, newton, step, clock, stop=stop, max_iterations=1):
-            total += 1
+        iterates = list(solve_step(system, newton, step, clock, stop=stop, max_iterations=1))
+        iterate, total = iterates[-1], total + len(iterates)
         at_rest = iterate.converged or iterate.stalled
         balance = force_balance(system, iterate.x, lagged, clock)
         state = State(

@@ -34,7 +34,7 @@ class Step:
 def solve_step(
     system: System, newton: Newton, step: Step, clock: Clock, *, stop: float, max_iterations: int
 ) -> Iterator[Iterate]:
-    """Newton iterates of one step; scripted vertices that contact holds back are brought on by an augmented Lagrangian."""
+    """Newton iterates of one step; an augmented Lagrangian brings on scripted vertices that contact holds back."""
     inertia = Inertia(system.mass, step.x_hat, step.h)
     objective = Sum([inertia, *system.static_parts, *step.lagged], clock)
     x, arrived = _start(system, step, objective)
@@ -62,7 +62,7 @@ def _start(system: System, step: Step, objective: Sum) -> tuple[Floats, bool]:
 def _bring(
     system: System, newton: Newton, step: Step, objective: Sum, x: Floats, *, stop: float, max_iterations: int
 ) -> Iterator[Iterate]:
-    """Pulls blocked scripted vertices to their targets; ends where they have arrived, or where contact holds them for good."""
+    """Pulls blocked scripted vertices to their targets until they have arrived or contact holds them for good."""
     scripted = system.is_scripted
     weight = np.where(scripted, 1.0, 0.0)
     mean_mass = float(system.mass[: system.n_shell].mean())
@@ -75,9 +75,7 @@ def _bring(
         before = x
         shape = Rigidity(links, step.x_target, STIFF * pull.kappa)
         both = Sum([*objective.parts, pull, shape], objective.clock)
-        for iterate in newton.iterate(
-            both, x, system.free | scripted, stop=stop, max_iterations=max_iterations - used
-        ):
+        for iterate in newton.iterate(both, x, system.free | scripted, stop=stop, max_iterations=max_iterations - used):
             x, used = iterate.x, used + 1
             yield iterate
             left = float(np.linalg.norm((x - step.x_target)[scripted])) / way

@@ -85,24 +85,18 @@ def make_material(preset: str | None = None, **values: Any) -> Material:
     if preset is not None and not isinstance(preset, str):
         raise SceneError(f"preset must be a word, not {preset!r}.")
     if preset is not None and preset not in PRESETS:
-        raise SceneError(
-            f'There is no material "{preset}"{suggest(preset, PRESETS)}: known are {", ".join(PRESETS)}.'
-        )
+        raise SceneError(f'There is no material "{preset}"{suggest(preset, PRESETS)}: known are {", ".join(PRESETS)}.')
     limit = values.get("strain_limit")
     if limit is False:
         values["strain_limit"] = None
     elif limit is True:
         published = PRESETS[preset].published_limit if preset else values.get("published_limit")
         if published is None:
-            raise SceneError(
-                "strain_limit = true needs a preset with a published limit: give a number, e.g. 1.06."
-            )
+            raise SceneError("strain_limit = true needs a preset with a published limit: give a number, e.g. 1.06.")
         values["strain_limit"] = published
     if preset is not None:
         return replace(PRESETS[preset], **values)
     missing = [key for key in ("density", "thickness", "E", "nu") if key not in values]
     if missing:
-        raise SceneError(
-            f"A material without a preset needs {', '.join(missing)}: add them or name a preset."
-        )
+        raise SceneError(f"A material without a preset needs {', '.join(missing)}: add them or name a preset.")
     return Material(**values)

@@ -44,9 +44,7 @@ def check_motion(motion: Sequence[Keyframe]) -> tuple[Keyframe, ...]:
     """The keys as a tuple; a SceneError unless times increase and a key at time 0 is the identity."""
     for before, after in pairwise(motion):
         if after.time <= before.time:
-            raise SceneError(
-                f"motion needs increasing times, but {after.time:g} s follows {before.time:g} s."
-            )
+            raise SceneError(f"motion needs increasing times, but {after.time:g} s follows {before.time:g} s.")
     if motion and motion[0].time == 0 and motion[0] != Keyframe(0.0):
         raise SceneError("motion must start at rest: place the body itself instead of moving it at time 0.")
     return tuple(motion)

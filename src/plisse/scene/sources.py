@@ -26,9 +26,7 @@ class MeshSource:
         if not isinstance(word, str) or not word:
             raise SceneError(f"file and shape must be words, not {word!r}.")
         if self.file is not None and self.parameters:
-            raise SceneError(
-                f'A mesh from a file takes no parameter "{next(iter(self.parameters))}": remove it.'
-            )
+            raise SceneError(f'A mesh from a file takes no parameter "{next(iter(self.parameters))}": remove it.')
 
 
 def place_points(X: Floats, *, translate: Sequence[float], rotate: Sequence[float]) -> Floats:

@@ -25,6 +25,8 @@ class NotPositiveDefinite(Exception):
 class LinearSolver(Protocol):
     name: str
 
+    def __init__(self, threads: int) -> None: ...
+
     def analyse(self, indptr: Ints, indices: Ints) -> None: ...
 
     def factorise(self, values: Floats) -> None: ...
@@ -36,13 +38,12 @@ def make_solver(name: str = "auto", *, threads: int = 1) -> LinearSolver:
     """The solver of that name; auto takes PARDISO where MKL is present, else SuperLU."""
     if name == "auto":
         name = "pardiso" if importlib.util.find_spec("pypardiso") else "superlu"
+    kinds: dict[str, type[LinearSolver]] = {"pardiso": Pardiso, "superlu": SuperLU, "cholmod": Cholmod}
     try:
-        return {"pardiso": Pardiso, "superlu": SuperLU, "cholmod": Cholmod}[name](threads)
+        return kinds[name](threads)
     except ImportError as missing:
         remedy = "pip install 'plisse[cholmod]'" if name == "cholmod" else 'solver.linear = "superlu"'
-        raise SceneError(
-            f"The linear solver {name!r} cannot be loaded here ({missing}); use {remedy}."
-        ) from missing
+        raise SceneError(f"The linear solver {name!r} cannot be loaded here ({missing}); use {remedy}.") from missing
 
 
 class Pardiso:
@@ -91,9 +92,7 @@ class Pardiso:
         if error == -4:
             raise NotPositiveDefinite
         if error == -2:
-            raise SceneError(
-                "Not enough memory to factorise the matrix; use a coarser mesh or a larger machine."
-            )
+            raise SceneError("Not enough memory to factorise the matrix; use a coarser mesh or a larger machine.")
         if error:
             raise RuntimeError(f"PARDISO failed with error {error} in phase {phase}.")
 
@@ -171,7 +170,8 @@ class Cholmod:
         import kvxopt
         from kvxopt import cholmod
 
-        self._kvxopt, self._cholmod = kvxopt, cholmod
+        self._kvxopt: Any = kvxopt
+        self._cholmod: Any = cholmod
         self._matrix: Any = None
         self._factor: Any = None
 

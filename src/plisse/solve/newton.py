@@ -97,9 +97,7 @@ class Newton:
         assert self._pattern is not None
         values = self._pattern.assemble(hessian, fixed=fixed)
         if values is None:
-            moving = [
-                block.nodes for block in hessian.blocks if not any(block.nodes is nodes for nodes in fixed)
-            ]
+            moving = [block.nodes for block in hessian.blocks if not any(block.nodes is nodes for nodes in fixed)]
             self._use(self._base.including([*moving, *_soon(objective.parts, x)]))
             values = self._pattern.assemble(hessian, fixed=fixed)
             assert values is not None

@@ -1,0 +1,51 @@
+"""What every bench reports: figures beside what was asked, as a table and as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from plisse.core.errors import SceneError
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One measured figure; `better` is "lower" or "higher" than asked."""
+
+    name: str
+    value: float
+    asked: float
+    better: str
+
+    @property
+    def holds(self) -> bool:
+        return self.value <= self.asked if self.better == "lower" else self.value >= self.asked
+
+
+def conclude(bench: str, threads: int, figures: list[Figure], details: dict[str, Any], path: Path | None) -> int:
+    """Prints the table, writes the JSON; 0 when every figure holds, 1 otherwise."""
+    width = max(len(figure.name) for figure in figures)
+    print(f"{'bench ' + bench + f', {threads} threads':{width}}      value      asked")
+    for figure in figures:
+        sign = "≤" if figure.better == "lower" else "≥"
+        verdict = "holds" if figure.holds else "FALLS SHORT"
+        print(f"{figure.name:{width}} {figure.value:10.3f}  {sign} {figure.asked:8.3f}  {verdict}")
+    for key, value in details.items():
+        print(f"  {key}: {value}")
+    if path is not None:
+        data = {
+            "bench": bench,
+            "threads": threads,
+            "figures": [
+                {"name": f.name, "value": f.value, "asked": f.asked, "better": f.better, "holds": f.holds}
+                for f in figures
+            ],
+            "details": details,
+        }
+        try:
+            path.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+        except OSError as error:
+            raise SceneError(f"The file {path} cannot be written: {error.strerror}.") from None
+    return 0 if all(figure.holds for figure in figures) else 1

@@ -1,0 +1,85 @@
+"""One Newton iteration at 90K vertices against the factorisation and solve of its own matrix."""
+
+from __future__ import annotations
+
+import resource
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from plisse.bench.drape import drape_scene, draped
+from plisse.bench.figures import Figure
+from plisse.core.potential import Clock
+from plisse.core.state import State
+from plisse.io.geometry import load_geometry
+from plisse.progressive.assemble import System
+from plisse.progressive.quasistatics import relax
+from plisse.run import use_threads
+from plisse.scene.settings import Solver
+from plisse.solve.linear import make_solver
+from plisse.solve.newton import Newton
+
+STEPS = 8  # measured quasistatic steps of one Newton iteration each
+
+
+def measure(threads: int) -> tuple[list[Figure], dict[str, Any]]:
+    """Whole steps, from the lagging of friction to the force balance, over their own linear part.
+
+    The interpreter's share is the time of the same steps on a cloth with so few vertices that nothing else remains.
+    """
+    use_threads(threads)
+    system, state, newton, clock = draped(2, threads=threads, settle=6)
+    wall, seconds, state = _time_steps(system, newton, clock, state)
+    touching = _touching_vertices(system, state)
+    interpreter = _interpreter_seconds(threads)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    figures = [
+        Figure("iteration / its factorise and solve", wall / seconds["linear"], 1.5, "lower"),
+        Figure("interpreter overhead, % of wall", 100.0 * interpreter * STEPS / wall, 5.0, "lower"),
+        Figure("peak memory, GB", peak, 3.0, "lower"),
+    ]
+    details = {
+        "vertices": system.n_shell,
+        "triangles": len(system.shells.triangles),
+        "vertices in contact": touching,
+        "active pairs": state.contacts,
+        "iteration, s": round(wall / STEPS, 3),
+        "split of the measured iterations, s": {k: round(v, 3) for k, v in seconds.items()},
+        "symbolic factorisations while measuring": newton.analyses,
+        "candidate lists built since the start": system.barrier.builds if system.barrier else 0,
+        "interpreter, ms an iteration": round(1e3 * interpreter, 2),
+    }
+    return figures, details
+
+
+def _time_steps(system: System, newton: Newton, clock: Clock, state: State) -> tuple[float, dict[str, float], State]:
+    clock.seconds.clear()
+    newton.analyses = 0
+    start = replace(state, step=0, converged=False)
+    began = time.perf_counter()
+    for state in relax(system, newton, clock, start):
+        if state.step >= STEPS:
+            break
+    return time.perf_counter() - began, dict(clock.seconds), state
+
+
+def _touching_vertices(system: System, state: State) -> int:
+    assert system.barrier is not None
+    nodes = system.barrier.contacts(state.x).nodes
+    return len({int(v) for v in nodes[nodes < system.n_shell]})
+
+
+def _interpreter_seconds(threads: int) -> float:
+    """Seconds of one step where the mesh is too small to take any time."""
+    scene = replace(drape_scene(3, sphere=1), solver=Solver(tol=1e-12))
+    system = System(scene, load_geometry(scene, Path()))
+    newton, clock = Newton(make_solver(threads=threads)), Clock()
+    times, last = [], time.perf_counter()
+    for state in relax(system, newton, clock):
+        now = time.perf_counter()
+        times.append(now - last)
+        last = now
+        if state.step >= 60:
+            break
+    return sorted(times)[len(times) // 2]
