@@ -122,7 +122,7 @@ CASES: dict[str, Case] = {
         ),
         crumpled(SHEET, 1e-3), rigid=False,
     ),
-    "friction": Case(make_friction, touching, rigid=False),
+    "friction": Case(make_friction, touching, rigid=False, exact_projection=False),
     "inertia": Case(lambda k: Inertia(MASS * k, SHEET.X, 0.1), crumpled(SHEET, 0.02), rigid=False),
     "augmented Lagrangian": Case(
         lambda k: AugmentedLagrangian(MASS, SHEET.X, k, np.full(SHEET.X.shape, 0.1 * k)),

@@ -87,7 +87,7 @@ def _run(options: argparse.Namespace) -> int:
     if scene.time.mode == "static" and not level["converged"]:
         print(
             f"plisse: no equilibrium within time.max_steps = {scene.time.max_steps} (residual {level['residual']:.2g}, "
-            f"force balance {level['force_balance']:.2g}): raise it with --set time.max_steps={2 * scene.time.max_steps}.",
+            f"force balance {level['force_balance']:.2g}): try --set time.max_steps={2 * scene.time.max_steps}.",
             file=sys.stderr,
         )
         return 1

@@ -16,16 +16,14 @@ from plisse.contact.check import Detector, use_detector_threads
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock
 from plisse.core.state import State
-from plisse.io.geometry import load_geometry
 from plisse.io.render import SHELL_COLORS, Body, Ground, render
 from plisse.io.run_store import RunStore
 from plisse.io.scene_file import scene_to_dict
-from plisse.progressive.assemble import System
+from plisse.progressive.assemble import System, assemble
 from plisse.progressive.dynamics import animate
 from plisse.progressive.quasistatics import relax
 from plisse.scene.scene import Scene
-from plisse.solve.linear import make_solver
-from plisse.solve.newton import Newton
+from plisse.solve.newton import Newton, make_newton
 
 CHECK_EVERY = 10  # accepted states between two looks of the independent detector
 
@@ -104,13 +102,12 @@ def run_scene(scene: Scene, base: Path, out: Path, *, threads: int, progress: Te
     """Runs a scene into the folder `out` and returns its report. Ctrl-C keeps what is done and is raised again."""
     began = time.perf_counter()
     use_threads(threads)
-    geometry = load_geometry(scene, base)
-    system = System(scene, geometry)
+    system = assemble(scene, base)
     everything = system.everything
     detector = Detector(everything.X, everything.edges, everything.triangles, system.n_shell)
     _check_start(system, detector)
     store = RunStore.create(out, scene_to_dict(scene), everything.triangles, system.body, len(scene.shells))
-    newton, clock = Newton(make_solver(scene.solver.linear, threads=threads)), Clock()
+    newton, clock = make_newton(scene.solver.linear, threads=threads), Clock()
     tally = Tally(detector, system)
     state = State(0, 0, 0.0, system.x0, system.v0)
     store.write_frame(0, 0, state.x)

@@ -51,6 +51,8 @@ print(json.dumps([value, negative, *hits]))
 def make_clone(folder: Path, *, factor: str) -> Path:
     package = folder / "plisse" / "kernels"
     package.mkdir(parents=True)
+    for part in (package.parent, package):
+        (part / "__init__.py").touch()
     for name in ("jit.py", "cache.py"):
         shutil.copy(Path(cache.__file__).with_name(name), package / name)
     for name, text in (("callee", CALLEE.replace("FACTOR", factor)), ("caller", CALLER), ("other", OTHER)):

@@ -14,8 +14,7 @@ from plisse.io.scene_file import scene_from_dict
 from plisse.progressive.assemble import System
 from plisse.progressive.quasistatics import relax
 from plisse.scene.scene import Scene
-from plisse.solve.linear import make_solver
-from plisse.solve.newton import Newton
+from plisse.solve.newton import Newton, make_newton
 
 CELLS = 75  # of the cloth's side before it is subdivided
 
@@ -54,13 +53,13 @@ def draped(times: int, *, threads: int, settle: int) -> tuple[System, State, New
     scene = drape_scene(CELLS)
     geometry = load_geometry(scene, Path())
     system = System(scene, geometry)
-    newton, clock = Newton(make_solver(threads=threads)), Clock()
+    newton, clock = make_newton(threads=threads), Clock()
     state = _last(system, newton, clock, None, steps=200)
     mesh, x = geometry.shells[0], state.x[: system.n_shell]
     for _ in range(times):
         mesh, x = subdivide(mesh, x)
     fine = System(scene, Geometry((mesh,), (x,), geometry.colliders))
-    newton, clock = Newton(make_solver(threads=threads)), Clock()
+    newton, clock = make_newton(threads=threads), Clock()
     start = State(0, 0, 0.0, fine.x0, np.zeros_like(fine.x0))
     return fine, _last(fine, newton, clock, start, steps=settle), newton, clock
 

@@ -9,13 +9,11 @@ from typing import Any
 from plisse.bench.figures import Figure
 from plisse.contact.check import Detector
 from plisse.core.potential import Clock
-from plisse.io.geometry import load_geometry
 from plisse.io.scene_file import scene_from_dict
-from plisse.progressive.assemble import System
+from plisse.progressive.assemble import assemble
 from plisse.progressive.dynamics import animate
 from plisse.run import use_threads
-from plisse.solve.linear import make_solver
-from plisse.solve.newton import Newton
+from plisse.solve.newton import make_newton
 
 # seconds a step of the peer (STARK, tuned, two threads, idle two-core machine): mean and worst
 PEER = {1600: (0.40, 1.4), 6084: (2.05, 8.8)}
@@ -56,8 +54,8 @@ def _drop(vertices: int, threads: int) -> tuple[list[float], list[int], int, flo
         },
         Path(),
     )
-    system = System(scene, load_geometry(scene, Path()))
-    newton, clock = Newton(make_solver(threads=threads)), Clock()
+    system = assemble(scene, Path())
+    newton, clock = make_newton(threads=threads), Clock()
     # one throw-away step loads the compiled kernels
     for state in animate(system, newton, clock):
         if state.step == 2:

@@ -12,13 +12,11 @@ from plisse.bench.drape import drape_scene, draped
 from plisse.bench.figures import Figure
 from plisse.core.potential import Clock
 from plisse.core.state import State
-from plisse.io.geometry import load_geometry
-from plisse.progressive.assemble import System
+from plisse.progressive.assemble import System, assemble
 from plisse.progressive.quasistatics import relax
 from plisse.run import use_threads
 from plisse.scene.settings import Solver
-from plisse.solve.linear import make_solver
-from plisse.solve.newton import Newton
+from plisse.solve.newton import Newton, make_newton
 
 STEPS = 8  # measured quasistatic steps of one Newton iteration each
 
@@ -73,8 +71,8 @@ def _touching_vertices(system: System, state: State) -> int:
 def _interpreter_seconds(threads: int) -> float:
     """Seconds of one step where the mesh is too small to take any time."""
     scene = replace(drape_scene(3, sphere=1), solver=Solver(tol=1e-12))
-    system = System(scene, load_geometry(scene, Path()))
-    newton, clock = Newton(make_solver(threads=threads)), Clock()
+    system = assemble(scene, Path())
+    newton, clock = make_newton(threads=threads), Clock()
     times, last = [], time.perf_counter()
     for state in relax(system, newton, clock):
         now = time.perf_counter()

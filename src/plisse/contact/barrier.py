@@ -8,7 +8,7 @@ import numpy as np
 
 from plisse.contact import candidates as broad
 from plisse.contact.ccd import max_step
-from plisse.contact.exact import barrier_blocks
+from plisse.contact.exact import barrier_blocks, project_blocks
 from plisse.contact.friction import Contacts
 from plisse.core.potential import (
     Blocks,
@@ -23,6 +23,7 @@ from plisse.core.potential import (
 from plisse.kernels import barrier
 
 PARALLEL = 1e-3  # edge pairs are mollified below ‖u × v‖² = PARALLEL ‖ū‖² ‖v̄‖², rest lengths [Li2020] §4
+CLOSE = 0.2  # pairs with a smaller part of dhat left take the projected exact Hessian
 SOON = 1.5  # pairs within this multiple of the active range enter the sparsity pattern ahead of time
 
 
@@ -143,22 +144,23 @@ class Barrier(Potential):
         t, gradients, _, _ = self._slopes(x)
         return scatter_vectors(t.near.pairs[t.active], gradients, len(x))
 
+    def _exact(self, x: Floats, t: _Touching, rows: Ints) -> Floats:
+        near = t.near
+        constants = (near.offset[rows], near.dhat[rows], near.stiffness[rows], near.threshold[rows])
+        return barrier_blocks(x, near.pairs[rows], t.weights[rows], t.D[rows], *constants)
+
     def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
         t, _, blocks, _ = self._slopes(x)
         a, near = t.active, t.near
         if not psd:
-            exact = barrier_blocks(
-                x,
-                near.pairs[a],
-                t.weights[a],
-                t.D[a],
-                near.offset[a],
-                near.dhat[a],
-                near.stiffness[a],
-                near.threshold[a],
-            )
-            return Hessian((DenseBlocks(near.pairs[a], exact),))
-        parts: list[Blocks] = [KronBlocks(near.pairs[a], t.weights[a], blocks)]
+            return Hessian((DenseBlocks(near.pairs[a], self._exact(x, t, a)),))
+        # sliding along a pair that turns shrinks its gap to second order; the closed form does not know that, and
+        # Newton would run into the same pair again and again, a tenth of the gap left each time
+        close = np.sqrt(t.D[a]) < near.offset[a] + CLOSE * near.dhat[a]
+        tight, a = a[close], a[~close]
+        parts: list[Blocks] = [KronBlocks(near.pairs[a], t.weights[a], blocks[~close])]
+        if len(tight):
+            parts.append(DenseBlocks(near.pairs[tight], project_blocks(self._exact(x, t, tight))))
         edge_pairs = a[near.threshold[a] > 0.0]
         u = x[near.pairs[edge_pairs, 1]] - x[near.pairs[edge_pairs, 0]]
         v = x[near.pairs[edge_pairs, 3]] - x[near.pairs[edge_pairs, 2]]

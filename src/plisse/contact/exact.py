@@ -1,4 +1,4 @@
-"""Exact Hessian of the contact barrier, for research and the derivative test; Newton uses the closed-form block."""
+"""Exact Hessian of the contact barrier: for the closest pairs; all others take the closed-form PSD block."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import numpy as np
 
 from plisse.core.potential import Floats, Ints
 from plisse.kernels import barrier
+
+UPPER = [(a, c) for a in range(4) for c in range(a, 4)]  # order of the upper blocks of a four-vertex stencil
 
 
 def barrier_blocks(
@@ -43,8 +45,21 @@ def barrier_blocks(
     H = m[:, None, None] * (b1[:, None, None] * second + b2[:, None, None] * first[:, :, None] * first[:, None, :])
     cross = (b1[:, None] * first)[:, :, None] * dm[:, None, :]
     H += cross + cross.transpose(0, 2, 1) + b[:, None, None] * ddm
-    H = (stiffness[:, None, None] * H).reshape(k, 4, 3, 4, 3)
-    return np.ascontiguousarray(np.stack([H[:, a, :, c, :] for a in range(4) for c in range(a, 4)], axis=1))
+    return _upper(stiffness[:, None, None] * H)
+
+
+def project_blocks(blocks: Floats) -> Floats:
+    """Each pair's Hessian without its negative eigenvalues; upper blocks in and out, shape (k, 10, 3, 3)."""
+    full = np.empty((len(blocks), 4, 3, 4, 3))
+    for q, (a, c) in enumerate(UPPER):
+        full[:, a, :, c, :], full[:, c, :, a, :] = blocks[:, q], blocks[:, q].transpose(0, 2, 1)
+    values, vectors = np.linalg.eigh(full.reshape(-1, 12, 12))
+    return _upper((vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1))
+
+
+def _upper(H: Floats) -> Floats:
+    H = H.reshape(-1, 4, 3, 4, 3)
+    return np.ascontiguousarray(np.stack([H[:, a, :, c, :] for a, c in UPPER], axis=1))
 
 
 def _weight_slopes(w: Floats, is_edges: np.ndarray) -> Floats:
@@ -55,12 +70,16 @@ def _weight_slopes(w: Floats, is_edges: np.ndarray) -> Floats:
     out[:, 2, 1], out[:, 3, 1] = 1.0, -1.0
     out[(w[:, 0] == 0.0) | (w[:, 1] == 0.0), :, 0] = 0.0
     out[(w[:, 2] == 0.0) | (w[:, 3] == 0.0), :, 1] = 0.0
-    # point–triangle: free are shifts between the vertices with nonzero weight
-    for row in np.flatnonzero(~is_edges):
-        out[row] = 0.0
-        used = 1 + np.flatnonzero(w[row, 1:])
-        for c, vertex in enumerate(used[1:]):
-            out[row, used[0], c], out[row, vertex, c] = 1.0, -1.0
+    # point–triangle: free are shifts of weight from one corner to each other one that has any
+    rows = np.flatnonzero(~is_edges)
+    used = w[rows, 1:] != 0.0
+    first = used.argmax(axis=1)
+    out[rows] = 0.0
+    for c, after in ((0, 1), (1, 2)):
+        corner = (first + after) % 3
+        chosen = used[np.arange(len(rows)), corner]
+        free = rows[chosen]
+        out[free, 1 + first[chosen], c], out[free, 1 + corner[chosen], c] = 1.0, -1.0
     return out
 
 

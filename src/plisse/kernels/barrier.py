@@ -1,7 +1,8 @@
 """Contact barrier of point–triangle and edge–edge pairs: distances, values, gradients and closed-form PSD blocks.
 
 A pair's separation is r = Σ wᵢ xᵢ with witness weights w; D = r·r. With y = (D − ξ²)/D̂, D̂ = (ξ + d̂)² − ξ²,
-the barrier is b(y) = −(y − 1)² ln y for 0 < y < 1 [Li2021]. Pairs of nearly parallel edges carry IPC's mollifier [Li2020] eq. 24.
+the barrier is b(y) = −(y − 1)² ln y for 0 < y < 1 [Li2021].
+Pairs of nearly parallel edges carry IPC's mollifier [Li2020] eq. 24.
 """
 
 import math

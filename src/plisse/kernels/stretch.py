@@ -2,7 +2,7 @@
 
 The deformation gradient is F = Σ_a x_a ⊗ B_a (3×2), with principal stretches σ₁ ≥ σ₂ and frames u, v.
 In the frame û ⊗ v an isotropic energy's Hessian splits into a 2×2 stretch block, a twist, a flip and two normal
-eigenvalues, so that its projection to positive semidefinite is exact and closed-form [Poya2023].
+eigenvalues, so that its projection to positive semidefinite is exact and closed-form [Smith2019].
 """
 
 import math

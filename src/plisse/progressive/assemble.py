@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,7 @@ from plisse.energies.bending import Bending
 from plisse.energies.loads import Gravity, Pressure, Wind
 from plisse.energies.membrane import Membrane
 from plisse.energies.strain_limit import StrainLimit
-from plisse.io.geometry import Geometry
+from plisse.io.geometry import Geometry, load_geometry
 from plisse.scene.colliders import move_half_space
 from plisse.scene.pins import select_vertices
 from plisse.scene.scene import Scene, Shell
@@ -29,6 +30,7 @@ from plisse.scene.schedule import Keyframe, transform_points
 LIMIT_STIFFNESS = 0.1  # κ of the strain-limit barrier as a part of the membrane's Young's modulus
 LOAD_FACTOR = 40.0  # the barrier's reference pressure as a multiple of the scene's own load per area
 STOP_FACTOR = 10.0  # the same for the pressure that stops a falling sheet in one step
+PULL_STRAIN = 0.02  # membrane strain that scripted motion is taken to cause
 MIDWAY = 0.5  # part of dhat at which the reference pressure is reached
 
 
@@ -166,9 +168,9 @@ class System:
     def _contact(self) -> None:
         settings = self.scene.contact
         thinnest = min(shell.material.thickness for shell in self.scene.shells)
-        size = float(np.linalg.norm(np.ptp(self.shells.X, axis=0))) / np.sqrt(3.0)
+        self.size = float(np.linalg.norm(np.ptp(self.shells.X, axis=0))) / np.sqrt(3.0)
         self.offset = settings.offset if settings.offset is not None else thinnest
-        self.dhat = settings.dhat if settings.dhat is not None else max(1e-3 * size, self.offset)
+        self.dhat = settings.dhat if settings.dhat is not None else max(1e-3 * self.size, self.offset)
         self.stiffness = settings.stiffness if settings.stiffness is not None else self._reference_pressure()
         kappa = self.stiffness / _pressure_of_unit_barrier(self.offset, self.dhat)
         self.surface = Surface(
@@ -213,6 +215,9 @@ class System:
         load += max((abs(s.pressure.value) for s in scene.shells if s.pressure), default=0.0)
         if scene.wind is not None:
             load += 0.5 * scene.wind.air_density * float(np.dot(scene.wind.velocity, scene.wind.velocity))
+        if self.scripted:
+            # handles and moving colliders load contact through the membrane's tension
+            load += PULL_STRAIN * max(s.material.E * s.material.thickness for s in scene.shells) / self.size
         pressure = LOAD_FACTOR * load
         if scene.time.mode == "dynamic":
             extent = float(np.ptp(self.x0, axis=0).max())
@@ -231,7 +236,7 @@ class System:
                 gap = plane.gaps(self.x0)
                 raise SceneError(
                     f"{int((gap <= self.offset).sum())} vertices start below a half-space or within contact.offset = "
-                    f"{self.offset:g} m of it, the lowest at {gap.min():.3g} m: raise the shell or lower contact.offset."
+                    f"{self.offset:g} m of it, the lowest at {gap.min():.3g} m: raise the shell or lower the offset."
                 )
         ratio, pair = self.barrier.closest(self.x0)
         if ratio <= 1.0:
@@ -288,6 +293,11 @@ class System:
     def min_distance_over_offset(self, x: Floats) -> float:
         parts = [plane.min_distance_over_offset(x) for plane in self.half_spaces]
         return min([*parts, self.barrier.closest(x)[0] if self.barrier is not None else np.inf])
+
+
+def assemble(scene: Scene, base: str | Path) -> System:
+    """The scene's system, with files looked up from the folder `base`."""
+    return System(scene, load_geometry(scene, Path(base)))
 
 
 def _pressure_of_unit_barrier(offset: float, dhat: float) -> float:

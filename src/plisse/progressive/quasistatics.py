@@ -18,7 +18,8 @@ BALANCE = 0.02  # equilibrium asks for a resultant below this part of the applie
 def relax(system: System, newton: Newton, clock: Clock, start: State | None = None) -> Iterator[State]:
     """States on the way to equilibrium, one per pseudo-time step of one Newton iteration ([Zhang2022] Algorithm 2).
 
-    The last state is converged when a step's first direction meets ‖d‖ ≤ √n h tol, keyframes have ended and the resultant of contact, pins and loads is below 2 % of the load.
+    The last state is converged when a step's first direction meets ‖d‖ ≤ √n h tol, keyframes have ended and
+    the resultant of contact, pins and loads is below 2 % of the load.
     """
     scene = system.scene
     h, tol = scene.time.step, scene.solver.tol
@@ -40,7 +41,7 @@ def relax(system: System, newton: Newton, clock: Clock, start: State | None = No
             t,
             iterate.x,
             (iterate.x - x) / h,
-            converged=at_rest and t >= system.last_key and balance < BALANCE,
+            converged=bool(at_rest and t >= system.last_key and balance < BALANCE),
             residual=iterate.direction / (np.sqrt(system.free.sum()) * h),
             newton_iterations=total,
             energy=potential_energy(system, iterate.x, clock),

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Potential, Sum
-from plisse.solve.linear import LinearSolver, NotPositiveDefinite
+from plisse.solve.linear import LinearSolver, NotPositiveDefinite, make_solver
 
 ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
 HALVINGS = 40  # the line search gives up after this many
@@ -60,7 +60,7 @@ class Newton:
         for _ in range(max_iterations):
             p = self.direction(objective, x, free)
             norm = float(np.linalg.norm(p))
-            done = norm <= stop
+            done = norm <= float(stop)
             allowed = objective.max_step(x, p)
             taken = self._search(objective, x, p, value, allowed)
             if taken is None:
@@ -142,6 +142,11 @@ class Newton:
                 return x_trial, value_trial, step, trial
             step *= 0.5
         return None
+
+
+def make_newton(linear: str = "auto", *, threads: int = 1) -> Newton:
+    """Newton's method on the named linear solver."""
+    return Newton(make_solver(linear, threads=threads))
 
 
 def _frozen(x: Floats) -> Floats:

@@ -1,0 +1,120 @@
+"""The command line as a user meets it: a first scene, its report, export, and mistakes."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from plisse.cli import main
+from plisse.io.ply import read_ply
+
+FIVE_LINES = """[[shell]]
+shape = "grid"
+material = "cotton"
+[[collider]]
+shape = "sphere"
+"""
+
+REPORT = {"version", "scene", "threads", "seed", "wall_s", "levels"}
+LEVEL = {
+    "level", "vertices", "triangles", "steps", "newton_iterations", "wall_s", "converged", "residual",
+    "force_balance", "energy", "intersections", "min_distance_over_offset", "max_stretch_over_limit", "time_split",
+}  # fmt: skip
+
+
+@pytest.fixture
+def scene(tmp_path: Path) -> Path:
+    path = tmp_path / "first.toml"
+    path.write_text(FIVE_LINES, encoding="utf-8")
+    return path
+
+
+def run(scene: Path, out: Path, *sets: str) -> int:
+    arguments = ["run", str(scene), "--out", str(out), "--threads", "1"]
+    return main([*arguments, *(word for text in sets for word in ("--set", text))])
+
+
+def test_the_five_line_scene_reaches_equilibrium_and_reports(scene: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    assert run(scene, out, "shell.vertices=196") == 0
+    report = json.loads((out / "report.json").read_text())
+    assert set(report) >= REPORT
+    level = report["levels"][0]
+    assert set(level) >= LEVEL
+    assert set(level["time_split"]) == {"elastic", "contact", "ccd", "linear", "other"}
+    assert level["converged"] and level["intersections"] == 0 and level["force_balance"] < 0.02
+    assert level["residual"] <= 0.01
+    assert level["min_distance_over_offset"] > 1.0 and level["max_stretch_over_limit"] is None
+    assert level["states_checked"] >= level["newton_iterations"] // 10 + 1
+    assert level["symbolic_factorisations"] < level["numeric_factorisations"]
+    assert (out / "preview.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    sets = ["shell.vertices=196", "time.mode=dynamic", "time.duration=0.06", "contact.enabled=true"]
+    assert run(scene, out, *sets) == 0
+    assert main(["export", str(out), "--format", "ply", "--out", str(tmp_path / "ply")]) == 0
+    frames = sorted((tmp_path / "ply" / "level-0").iterdir())
+    assert [frame.name for frame in frames] == [f"frame-{i:04d}.ply" for i in range(4)]
+    X, triangles = read_ply(frames[-1])
+    x = np.load(out / "level-0" / "frame-0003.npy")
+    assert len(X) == 196 and np.array_equal(X, x[:196]) and triangles.max() == 195
+    ball, _ = read_ply(tmp_path / "ply" / "colliders" / "level-0" / "frame-0003.ply")
+    assert np.array_equal(ball, x[196:])
+
+
+@pytest.mark.parametrize(
+    ("sets", "says"),
+    [
+        (["shell.material=coton"], "cotton"),
+        (["shell.material.nu=0.7"], "nu"),
+        (["shell.material.thickness=-1"], "thickness"),
+        (["contakt.friction=1"], "contact"),
+        (['shell=[{file="missing.obj"}]'], "missing.obj"),
+        (["collider.translate=[0,0,-0.1]", "collider.radius=0.25"], "intersections"),
+        (["collider.translate=[0,0,-0.2501]", "collider.radius=0.25"], "closer than"),
+        (['shell.pin=[{box=[[5,5,5],[6,6,6]]}]'], "selects no vertex"),
+        (["shell.pressure={value=10}"], "pressure"),
+        (['collider=[{shape="floor", height=0.5}]'], "half-space"),
+    ],
+)  # fmt: skip
+def test_an_impossible_scene_is_one_sentence_and_exit_2(
+    scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], sets: list[str], says: str
+) -> None:
+    assert run(scene, tmp_path / "run", *sets) == 2
+    error = capsys.readouterr().err.strip()
+    assert says in error and "\n" not in error and "Traceback" not in error
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_mesh_that_is_not_manifold_is_refused(
+    scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "book.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nf 1 2 3\nf 2 1 4\nf 1 2 5\n")
+    assert run(scene, tmp_path / "run", 'shell=[{file="book.obj"}]') == 2
+    assert "book.obj" in capsys.readouterr().err
+
+
+def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import plisse.run
+
+    states = plisse.run._states
+
+    def interrupted(*arguments: object) -> object:
+        for number, state in enumerate(states(*arguments)):  # type: ignore[arg-type]
+            if number == 3:
+                raise KeyboardInterrupt
+            yield state
+
+    monkeypatch.setattr(plisse.run, "_states", interrupted)
+    assert run(scene, tmp_path / "run", "shell.vertices=100") == 130
+    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert report["levels"][0]["newton_iterations"] == 3
+    assert (tmp_path / "run" / "preview.png").exists()
+
+
+def test_export_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", str(tmp_path), "--out", str(tmp_path / "ply")]) == 2
+    assert "is not a run" in capsys.readouterr().err
