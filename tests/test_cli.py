@@ -61,7 +61,7 @@ def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path
     X, triangles = read_ply(frames[-1])
     x = np.load(out / "level-0" / "frame-0003.npy")
     assert len(X) == 196 and np.array_equal(X, x[:196]) and triangles.max() == 195
-    ball, _ = read_ply(tmp_path / "ply" / "colliders" / "level-0" / "frame-0003.ply")
+    ball, _ = read_ply(tmp_path / "ply" / "colliders" / "frame-0003.ply")
     assert np.array_equal(ball, x[196:])
 
 

@@ -217,7 +217,7 @@ def _report(
 
 
 def draw_state(system: System, state: State, path: Path) -> None:
-    """The picture of a state: each shell in its own colour, colliders grey, the first level half-space as ground."""
+    """The picture of a state: each shell in its own colour, colliders grey, the first level floor as ground."""
     bodies = []
     triangle_body = system.body[system.everything.triangles[:, 0]]
     for body in range(int(system.body.max()) + 1):
@@ -226,5 +226,5 @@ def draw_state(system: System, state: State, path: Path) -> None:
             bodies.append(Body(state.x, triangles, SHELL_COLORS[body % len(SHELL_COLORS)]))
         else:
             bodies.append(Body(state.x, triangles, (0.62, 0.62, 0.63), two_sided=False, framed=False))
-    ground = next((Ground(plane.normal, plane.level) for plane in system.half_spaces), None)
+    ground = next((Ground(p.normal, p.level) for p in system.half_spaces if p.normal[2] > 0.99), None)
     render(path, bodies, ground=ground)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plisse.contact import candidates as broad
 from plisse.contact.ccd import max_step
@@ -37,17 +39,28 @@ class _Near:
     dhat: Floats
     stiffness: Floats
     threshold: Floats
+    reach2: Floats  # squared distance at which the pair becomes active [m²]
 
 
 @dataclass(frozen=True, eq=False)
 class _Touching:
-    """The active pairs at one state."""
+    """Distances of all candidates at one state x, and the active pairs with their constants (see `_Near`)."""
 
     x: Floats
     near: _Near
-    weights: Floats  # witness weights of all candidates (k, 4)
     D: Floats  # squared distances of all candidates (k,)
     active: Ints
+    pairs: Ints
+    weights: Floats  # witness weights (m, 4)
+    constants: tuple[Floats, Floats, Floats, Floats, Floats]  # D, offset, dhat, stiffness, threshold
+
+    @cached_property
+    def slopes(self) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+        """Gradients (m, 4, 3), closed-form blocks (m, 3, 3), normal forces (m,) [N], whether mollified (m,)."""
+        m = len(self.pairs)
+        out = np.empty((m, 4, 3)), np.empty((m, 3, 3)), np.empty(m), np.empty(m, np.bool_)
+        barrier.barrier_slopes(self.x, self.pairs, self.weights, *self.constants, *out)
+        return out
 
 
 class Barrier(Potential):
@@ -73,34 +86,24 @@ class Barrier(Potential):
         area = 0.5 * np.linalg.norm(np.cross(corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]), axis=1)
         n = len(s.X)
         self._point_area = np.bincount(s.triangles.ravel(), np.repeat(area / 3.0, 3), minlength=n)
-        self._edge_key = s.edges[:, 0].astype(np.int64) * n + s.edges[:, 1]
+        key = s.edges[:, 0].astype(np.int64) * n + s.edges[:, 1]
+        self._edges_from = np.searchsorted(s.edges[:, 0], np.arange(n + 1))  # edges are sorted by their first vertex
         sides = np.sort(s.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1).astype(np.int64)
-        at = np.searchsorted(self._edge_key, sides[:, 0] * n + sides[:, 1])
+        at = np.searchsorted(key, sides[:, 0] * n + sides[:, 1])
         self._edge_area = np.bincount(at, np.repeat(area / 3.0, 3), minlength=len(s.edges))
         self._edge_length2 = ((s.X[s.edges[:, 0]] - s.X[s.edges[:, 1]]) ** 2).sum(axis=1)
 
-    def _edge(self, ends: Ints) -> Ints:
-        """Indices of edges given by their end vertices (k, 2)."""
-        low, high = ends.min(axis=1).astype(np.int64), ends.max(axis=1)
-        return np.asarray(np.searchsorted(self._edge_key, low * len(self.surface.X) + high), np.int32)
-
     def _with_constants(self, found: broad.Candidates) -> _Near:
-        s, pt, ee = self.surface, found.pt, found.ee
-        shell = s.deformable
-        triangle_area = self._point_area[pt[:, 1:]].min(axis=1)
-        pt_area = np.where(
-            shell[pt[:, 0]], self._point_area[pt[:, 0]], np.minimum(triangle_area, self._point_area[pt[:, 0]])
-        )
-        first, second = self._edge(ee[:, :2]), self._edge(ee[:, 2:])
-        area_a, area_b = self._edge_area[first], self._edge_area[second]
-        ee_area = np.where(shell[ee[:, 0]], np.where(shell[ee[:, 2]], area_a + area_b, 2.0 * area_a), 2.0 * area_b)
-        dhat = np.concatenate([found.pt_dhat, found.ee_dhat])
-        area = 0.25 * np.concatenate([pt_area, ee_area])
-        threshold = np.concatenate(
-            [np.zeros(len(pt)), PARALLEL * self._edge_length2[first] * self._edge_length2[second]]
-        )
+        pairs = np.concatenate([found.pt, found.ee])
         offset = np.concatenate([found.pt_offset, found.ee_offset])
-        return _Near(found, np.concatenate([pt, ee]), offset, dhat, self._kappa * area * dhat / s.dhat, threshold)
+        dhat = np.concatenate([found.pt_dhat, found.ee_dhat])
+        area, threshold = np.empty(len(pairs)), np.empty(len(pairs))
+        barrier.pair_constants(
+            pairs, len(found.pt), self.surface.deformable, self._point_area, self._edges_from, self.surface.edges,
+            self._edge_area, self._edge_length2, area, threshold,
+        )  # fmt: skip
+        stiffness = self._kappa * area * dhat / self.surface.dhat
+        return _Near(found, pairs, offset, dhat, stiffness, PARALLEL * threshold, (offset + dhat) ** 2)
 
     def _cover(self, x: Floats, p: Floats) -> _Near:
         """Candidates that are complete along x → x + p; the last list while it still is."""
@@ -117,67 +120,41 @@ class Barrier(Potential):
         near = self._cover(x, np.zeros_like(x))
         weights, D = np.empty((len(near.pairs), 4)), np.empty(len(near.pairs))
         barrier.witnesses(x, near.pairs, len(near.candidates.pt), weights, D)
-        active = np.flatnonzero(D < (near.offset + near.dhat) ** 2)
-        self._touching = _Touching(x, near, weights, D, active.astype(np.int32))
+        a = np.flatnonzero(D < near.reach2).astype(np.int32)
+        constants = (D[a], near.offset[a], near.dhat[a], near.stiffness[a], near.threshold[a])
+        self._touching = _Touching(x, near, D, a, near.pairs[a], weights[a], constants)
         return self._touching
 
     def value(self, x: Floats) -> float:
         t = self._touch(x)
-        a, near = t.active, t.near
-        out = np.empty(len(a))
-        barrier.barrier_energy(
-            x, near.pairs[a], t.D[a], near.offset[a], near.dhat[a], near.stiffness[a], near.threshold[a], out
-        )
+        out = np.empty(len(t.pairs))
+        barrier.barrier_energy(x, t.pairs, *t.constants, out)
         return float(out.sum())
 
-    def _slopes(self, x: Floats) -> tuple[_Touching, Floats, Floats, Floats]:
-        t = self._touch(x)
-        a, near = t.active, t.near
-        gradients, blocks, forces = np.empty((len(a), 4, 3)), np.empty((len(a), 3, 3)), np.empty(len(a))
-        barrier.barrier_slopes(
-            x, near.pairs[a], t.weights[a], t.D[a], near.offset[a], near.dhat[a], near.stiffness[a], near.threshold[a],
-            gradients, blocks, forces,
-        )  # fmt: skip
-        return t, gradients, blocks, forces
-
     def gradient(self, x: Floats) -> Floats:
-        t, gradients, _, _ = self._slopes(x)
-        return scatter_vectors(t.near.pairs[t.active], gradients, len(x))
-
-    def _exact(self, x: Floats, t: _Touching, rows: Ints) -> Floats:
-        near = t.near
-        constants = (near.offset[rows], near.dhat[rows], near.stiffness[rows], near.threshold[rows])
-        return barrier_blocks(x, near.pairs[rows], t.weights[rows], t.D[rows], *constants)
+        t = self._touch(x)
+        return scatter_vectors(t.pairs, t.slopes[0], len(x))
 
     def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
-        t, _, blocks, _ = self._slopes(x)
-        a, near = t.active, t.near
+        t = self._touch(x)
         if not psd:
-            return Hessian((DenseBlocks(near.pairs[a], self._exact(x, t, a)),))
+            return Hessian((DenseBlocks(t.pairs, barrier_blocks(x, t.pairs, t.weights, *t.constants)),))
+        _, blocks, _, mollified = t.slopes
+        D, offset, dhat, _, _ = t.constants
         # sliding along a pair that turns shrinks its gap to second order; the closed form does not know that, and
         # Newton would run into the same pair again and again, a tenth of the gap left each time
-        close = np.sqrt(t.D[a]) < near.offset[a] + CLOSE * near.dhat[a]
-        tight, a = a[close], a[~close]
-        parts: list[Blocks] = [KronBlocks(near.pairs[a], t.weights[a], blocks[~close])]
-        if len(tight):
-            parts.append(DenseBlocks(near.pairs[tight], project_blocks(self._exact(x, t, tight))))
-        edge_pairs = a[near.threshold[a] > 0.0]
-        u = x[near.pairs[edge_pairs, 1]] - x[near.pairs[edge_pairs, 0]]
-        v = x[near.pairs[edge_pairs, 3]] - x[near.pairs[edge_pairs, 2]]
-        m = edge_pairs[(np.cross(u, v) ** 2).sum(axis=1) < near.threshold[edge_pairs]]
+        close = D < (offset + CLOSE * dhat) ** 2
+        parts: list[Blocks] = [KronBlocks(t.pairs, t.weights, np.where(close[:, None, None], 0.0, blocks))]
+        if close.any():
+            pairs, weights = t.pairs[close], t.weights[close]
+            exact = barrier_blocks(x, pairs, weights, *(each[close] for each in t.constants))
+            parts.append(DenseBlocks(pairs, project_blocks(exact)))
+        m = np.flatnonzero(mollified & ~close)
         if len(m):
             curvature = np.empty((len(m), 10, 3, 3))
-            barrier.mollified_blocks(
-                x,
-                near.pairs[m],
-                t.D[m],
-                near.offset[m],
-                near.dhat[m],
-                near.stiffness[m],
-                near.threshold[m],
-                curvature,
-            )
-            parts.append(DenseBlocks(near.pairs[m], curvature))
+            D, offset, dhat, stiffness, threshold = (each[m] for each in t.constants)
+            barrier.mollified_blocks(x, t.pairs[m], D, offset, dhat, stiffness, threshold, curvature)
+            parts.append(DenseBlocks(t.pairs[m], curvature))
         return Hessian(tuple(parts))
 
     def max_step(self, x: Floats, p: Floats) -> float:
@@ -186,15 +163,13 @@ class Barrier(Potential):
     def soon(self, x: Floats) -> tuple[Ints, ...]:
         """Pairs that are active or nearly so: the part of the sparsity pattern that contact needs now and shortly."""
         t = self._touch(x)
-        reach = t.near.offset + SOON * t.near.dhat
-        return (t.near.pairs[t.D < reach**2],)
+        return (t.near.pairs[t.D < (t.near.offset + SOON * t.near.dhat) ** 2],)
 
     def contacts(self, x: Floats) -> Contacts:
         """Active contacts for lagged friction."""
-        t, _, _, forces = self._slopes(x)
-        pairs, w = t.near.pairs[t.active], t.weights[t.active]
-        r = np.einsum("ka,kai->ki", w, x[pairs])
-        return Contacts(pairs, w, r / np.linalg.norm(r, axis=1)[:, None], forces)
+        t = self._touch(x)
+        r = np.einsum("ka,kai->ki", t.weights, x[t.pairs])
+        return Contacts(t.pairs, t.weights, r / np.linalg.norm(r, axis=1)[:, None], t.slopes[2])
 
     def count(self, x: Floats) -> int:
         """Number of active pairs."""

@@ -42,7 +42,7 @@ class Surface:
 
     edges: shape (ne, 2); triangles: shape (nt, 3); points: vertices that take part as points, shape (np,).
     body: shell or collider that a vertex belongs to, shape (n,).
-    passive: vertex is prescribed, shape (n,); pairs of four passive vertices are left out.
+    passive: vertex never moves, shape (n,); pairs of four passive vertices, and of two colliders, are left out.
     X: rest positions [m], shape (n, 3); deformable: vertex of a shell, shape (n,).
     offset: distance that is never reached [m]; dhat: reach of the barrier beyond it [m].
 
@@ -213,7 +213,8 @@ def build_patches(
     leaf_tree = np.repeat(np.arange(len(labels), dtype=np.int32), leaves)
     leaf_node = ((first_leaf + leaves)[leaf_tree] + np.arange(total)).astype(np.int32)
     trees = np.stack([first_leaf, leaves, 2 * first_leaf, np.zeros_like(leaves)], axis=1)
-    trees[tree[~passive], 3] = 1
+    trees[tree[~passive], 3] |= 1
+    trees[tree[deformable], 3] |= 2
     forest = Forest(primitives, start, leaf_tree, leaf_node, trees)
     role = np.where(passive, PASSIVE, 0) | np.where(deformable, DEFORMABLE, 0)
     rows = int((start[:, 3] - start[:, 0]).max(initial=1))

@@ -13,6 +13,7 @@ import numpy as np
 from numba import get_num_threads
 from numpy.typing import NDArray
 
+from plisse.core.mesh import rank_neighbours
 from plisse.kernels import scatter
 
 Floats = NDArray[np.float64]
@@ -184,13 +185,15 @@ class Sum(Potential):
 class Pattern:
     """Sparsity of the Hessian over the free vertices: upper triangle of 3×3 blocks, diagonal block first in a row.
 
-    `free`: (n,) bool, vertices that are unknowns. `keys` are the sorted block pairs i·n_free + j, i ≤ j.
+    `free_index` (n,) is each vertex's block row, −1 for prescribed vertices. `keys` are the sorted block pairs
+    i·n_free + j, i ≤ j.
     """
 
-    def __init__(self, free: NDArray[np.bool_], keys: NDArray[np.int64]) -> None:
-        self.free = free
-        self.size = int(free.sum())
-        self.free_index = np.where(free, np.cumsum(free) - 1, -1).astype(np.int32)
+    def __init__(self, free_index: Ints, keys: NDArray[np.int64]) -> None:
+        self.free_index = free_index
+        self.free = free_index >= 0
+        self.size = int(self.free.sum())
+        self.rows = np.flatnonzero(self.free)[np.argsort(free_index[self.free])]  # the vertex of each block row
         self.keys = keys
         rows, columns = np.divmod(keys, max(self.size, 1))
         self.block_ptr = np.searchsorted(rows, np.arange(self.size + 1)).astype(np.int32)
@@ -202,16 +205,23 @@ class Pattern:
 
     @classmethod
     def of(cls, free: NDArray[np.bool_], stencils: Iterable[Ints]) -> Pattern:
-        """The pattern that couples all nodes of each stencil."""
-        diagonal = np.arange(int(free.sum()), dtype=np.int64)
-        parts = [diagonal * max(len(diagonal), 1) + diagonal]
-        parts += [pair_keys(free, nodes) for nodes in stencils]
-        return cls(free, np.unique(np.concatenate(parts)))
+        """The pattern that couples all nodes of each stencil, with rows numbered so that neighbours are near."""
+        size = int(free.sum())
+        index = np.where(free, np.cumsum(free) - 1, -1).astype(np.int32)
+        diagonal = np.arange(size, dtype=np.int64) * (size + 1)
+        keys = np.unique(np.concatenate([diagonal, *(pair_keys(index, nodes) for nodes in stencils)]))
+        if size == 0:
+            return cls(index, keys)
+        i, j = np.divmod(keys, size)
+        rank = rank_neighbours(size, i, j)
+        i, j = rank[i], rank[j]
+        index[free] = rank
+        return cls(index, np.sort(np.minimum(i, j) * size + np.maximum(i, j)))
 
     def including(self, stencils: Iterable[Ints]) -> Pattern:
         """This pattern and the pairs of further stencils."""
-        parts = [np.unique(pair_keys(self.free, nodes)) for nodes in stencils]
-        return Pattern(self.free, np.union1d(self.keys, np.concatenate(parts)))
+        parts = [np.unique(pair_keys(self.free_index, nodes)) for nodes in stencils]
+        return Pattern(self.free_index, np.union1d(self.keys, np.concatenate(parts)))
 
     def slots(self, nodes: Ints, *, keep: bool = False) -> Ints | None:
         """Block positions of each stencil's node pairs, None where the pattern lacks one; `keep` memoises by array."""
@@ -252,10 +262,10 @@ def scatter_vectors(nodes: Ints, vectors: Floats, n: int) -> Floats:
     return out
 
 
-def pair_keys(free: NDArray[np.bool_], nodes: Ints) -> NDArray[np.int64]:
+def pair_keys(free_index: Ints, nodes: Ints) -> NDArray[np.int64]:
     """Keys i·n_free + j, i ≤ j, of all free node pairs of the stencils."""
-    index = np.where(free, np.cumsum(free) - 1, -1).astype(np.int64)
-    size = max(int(free.sum()), 1)
+    index = free_index.astype(np.int64)
+    size = int((index >= 0).sum())
     keys = []
     for a in range(nodes.shape[1]):
         for b in range(a + 1, nodes.shape[1]):

@@ -17,13 +17,14 @@ class Bending(Potential):
     """
 
     def __init__(self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats) -> None:
-        self._hinges: Ints = mesh.hinges
+        order = mesh.local_order(mesh.hinges)
+        self._hinges: Ints = np.ascontiguousarray(mesh.hinges[order])
         X = mesh.X
         edge = X[self._hinges[:, 1]] - X[self._hinges[:, 0]]
         area = sum(
             0.5 * np.linalg.norm(np.cross(edge, X[self._hinges[:, a]] - X[self._hinges[:, 0]]), axis=1) for a in (2, 3)
         )
-        k = E * thickness**3 / (24.0 * (1.0 - nu**2))
+        k = (E * thickness**3 / (24.0 * (1.0 - nu**2)))[order]
         self._stiffness = 3.0 * k * (edge**2).sum(axis=1) / area
         self._rest = np.empty(len(self._hinges))
         hinge.angles(X, self._hinges, self._rest)

@@ -23,11 +23,12 @@ class Membrane(Potential):
     """
 
     def __init__(self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats) -> None:
-        self._triangles: Ints = mesh.triangles
-        self._B = shape_gradients(mesh)
-        self._weight = mesh.triangle_areas * thickness
-        self._mu = E / (2.0 * (1.0 + nu))
-        self._lam = E * nu / (1.0 - nu**2)
+        order = mesh.local_order(mesh.triangles)
+        self._triangles: Ints = np.ascontiguousarray(mesh.triangles[order])
+        self._B = np.ascontiguousarray(shape_gradients(mesh)[order])
+        self._weight = (mesh.triangle_areas * thickness)[order]
+        self._mu = (E / (2.0 * (1.0 + nu)))[order]
+        self._lam = (E * nu / (1.0 - nu**2))[order]
 
     def value(self, x: Floats) -> float:
         out = np.empty(len(self._triangles))

@@ -63,7 +63,7 @@ class RunStore:
         return sorted(self.folder.glob("level-*/frame-*.npy"))
 
     def export_ply(self, out: Path) -> int:
-        """Writes out/level-K/frame-0000.ply … (all shells in one mesh) and out/colliders/level-K/…; how many frames."""
+        """Writes out/level-K/frame-0000.ply … (shells as one mesh), out/colliders/frame-0000.ply …; how many frames."""
         with np.load(self.folder / "mesh.npz") as mesh:
             triangles, body, shells = mesh["triangles"], mesh["body"], int(mesh["shells"])
         n_shell = int((body < shells).sum())
@@ -77,7 +77,7 @@ class RunStore:
             name = f"{path.stem}.ply"
             write_ply(_made(out / path.parent.name) / name, x[:n_shell], triangles[of_shell])
             if len(colliders):
-                write_ply(_made(out / "colliders" / path.parent.name) / name, x[n_shell:], colliders)
+                write_ply(_made(out / "colliders") / name, x[n_shell:], colliders)
         return len(frames)
 
 

@@ -107,7 +107,7 @@ def barrier_energy(x, pairs, D, offset, dhat, stiffness, threshold, out):
 
 @kernel
 def _barrier_slope(x, q, w, D, offset, dhat, stiffness, threshold, gradient, block):
-    """Gradient (4, 3), and the 3×3 block of the PSD Hessian w wᵀ ⊗ block; returns the normal force [N]."""
+    """Gradient (4, 3), and the 3×3 block of the PSD Hessian w wᵀ ⊗ block; returns the normal force [N] and m < 1."""
     b, b1, b2 = _barrier(D, offset, dhat)
     rx = w[0] * x[q[0], 0] + w[1] * x[q[1], 0] + w[2] * x[q[2], 0] + w[3] * x[q[3], 0]
     ry = w[0] * x[q[0], 1] + w[1] * x[q[1], 1] + w[2] * x[q[2], 1] + w[3] * x[q[3], 1]
@@ -152,13 +152,13 @@ def _barrier_slope(x, q, w, D, offset, dhat, stiffness, threshold, gradient, blo
     block[1, 2] = c * ry * rz
     block[2, 2] = c * rz * rz
     block[1, 0], block[2, 0], block[2, 1] = block[0, 1], block[0, 2], block[1, 2]
-    return -k * math.sqrt(D)
+    return -k * math.sqrt(D), m < 1.0
 
 
 @parallel_kernel
-def barrier_slopes(x, pairs, weights, D, offset, dhat, stiffness, threshold, gradients, blocks, forces):
+def barrier_slopes(x, pairs, weights, D, offset, dhat, stiffness, threshold, gradients, blocks, forces, mollified):
     for s in prange(pairs.shape[0]):
-        forces[s] = _barrier_slope(
+        forces[s], mollified[s] = _barrier_slope(
             x,
             pairs[s],
             weights[s],
@@ -199,3 +199,43 @@ def _mollified_block(x, q, D, offset, dhat, stiffness, threshold, out):
 def mollified_blocks(x, pairs, D, offset, dhat, stiffness, threshold, out):
     for s in prange(pairs.shape[0]):
         _mollified_block(x, pairs[s], D[s], offset[s], dhat[s], stiffness[s], threshold[s], out[s])
+
+
+@kernel
+def _edge_of(i, j, edges_from, edges):
+    """Index of the edge between vertices i and j; edges are sorted."""
+    if i > j:
+        i, j = j, i
+    lo, hi = edges_from[i], edges_from[i + 1]
+    while lo < hi:
+        mid = (lo + hi) // 2
+        if edges[mid, 1] < j:
+            lo = mid + 1
+        else:
+            hi = mid
+    return lo
+
+
+@kernel
+def _pair_constant(q, is_edges, shell, point_area, edges_from, edges, edge_area, edge_length2):
+    """Contact area of one pair, and the product of its edges' squared rest lengths (0 for point–triangle)."""
+    if is_edges:
+        a, b = _edge_of(q[0], q[1], edges_from, edges), _edge_of(q[2], q[3], edges_from, edges)
+        # where one side is a collider the shell's side counts twice
+        one = edge_area[a] if shell[q[0]] else edge_area[b]
+        other = edge_area[b] if shell[q[2]] else edge_area[a]
+        return 0.25 * (one + other), edge_length2[a] * edge_length2[b]
+    area = point_area[q[0]]
+    if not shell[q[0]]:
+        area = min(area, point_area[q[1]], point_area[q[2]], point_area[q[3]])
+    return 0.25 * area, 0.0
+
+
+@parallel_kernel
+def pair_constants(
+    pairs, first_edge_pair, shell, point_area, edges_from, edges, edge_area, edge_length2, area, lengths
+):
+    for s in prange(pairs.shape[0]):
+        area[s], lengths[s] = _pair_constant(
+            pairs[s], s >= first_edge_pair, shell, point_area, edges_from, edges, edge_area, edge_length2
+        )

@@ -99,7 +99,8 @@ def _find_leaves(forest: Forest, nodes: Boxes, drift: Floats, first: int, last: 
         own = leaf_tree[leaf]
         at = leaf_node[leaf]
         for tree in range(own, len(trees)):
-            if trees[own, 3] + trees[tree, 3] == 0:
+            # something must be able to move, and something must be a shell
+            if trees[own, 3] | trees[tree, 3] != 3:
                 continue
             # this leaf's box as the other tree sees it: swept along the bodies' relative drift
             ex, ey, ez = (

@@ -66,30 +66,33 @@ def _find_slots_of(nodes, free_index, block_ptr, block_col, slots, s):
 
 
 @kernel
-def _add_block(values, block_ptr, i, slot, H, transposed):
-    """Adds the 3×3 block H (or its transpose) at block position slot of block row i."""
-    nb = block_ptr[i + 1] - block_ptr[i]
+def _add_block(values, block_ptr, i, slot, transposed, a00, a01, a02, a10, a11, a12, a20, a21, a22):
+    """Adds the 3×3 block A (or its transpose) at block position slot of block row i; scalars stay in registers."""
+    nb = np.int64(block_ptr[i + 1] - block_ptr[i])
     row0 = 9 * np.int64(block_ptr[i]) - 3 * i
     q = np.int64(slot - block_ptr[i])
     if q == 0:
-        values[row0] += H[0, 0]
-        values[row0 + 1] += 0.5 * (H[0, 1] + H[1, 0])
-        values[row0 + 2] += 0.5 * (H[0, 2] + H[2, 0])
-        values[row0 + 3 * nb] += H[1, 1]
-        values[row0 + 3 * nb + 1] += 0.5 * (H[1, 2] + H[2, 1])
-        values[row0 + 6 * nb - 1] += H[2, 2]
+        values[row0] += a00
+        values[row0 + 1] += 0.5 * (a01 + a10)
+        values[row0 + 2] += 0.5 * (a02 + a20)
+        values[row0 + 3 * nb] += a11
+        values[row0 + 3 * nb + 1] += 0.5 * (a12 + a21)
+        values[row0 + 6 * nb - 1] += a22
         return
-    start0, start1, start2 = row0 + 3 * q, row0 + 3 * nb + 3 * q - 1, row0 + 6 * nb - 1 + 3 * q - 2
     if transposed:
-        for c in range(3):
-            values[start0 + c] += H[c, 0]
-            values[start1 + c] += H[c, 1]
-            values[start2 + c] += H[c, 2]
-    else:
-        for c in range(3):
-            values[start0 + c] += H[0, c]
-            values[start1 + c] += H[1, c]
-            values[start2 + c] += H[2, c]
+        a01, a10, a02, a20, a12, a21 = a10, a01, a20, a02, a21, a12
+    at = row0 + 3 * q
+    values[at] += a00
+    values[at + 1] += a01
+    values[at + 2] += a02
+    at += 3 * nb - 1
+    values[at] += a10
+    values[at + 1] += a11
+    values[at + 2] += a12
+    at += 3 * nb - 2
+    values[at] += a20
+    values[at + 1] += a21
+    values[at + 2] += a22
 
 
 @parallel_kernel
@@ -124,7 +127,11 @@ def _add_dense_in(nodes, slots, free_index, block_ptr, blocks, values, lo, hi):
                 j = free_index[nodes[s, b]]
                 row = min(i, j)
                 if lo <= row < hi:
-                    _add_block(values, block_ptr, row, slot, blocks[s, q], i > j)
+                    A = blocks[s, q]
+                    _add_block(
+                        values, block_ptr, row, slot, i > j,
+                        A[0, 0], A[0, 1], A[0, 2], A[1, 0], A[1, 1], A[1, 2], A[2, 0], A[2, 1], A[2, 2],
+                    )  # fmt: skip
 
 
 @parallel_kernel
@@ -148,8 +155,8 @@ def add_outer(nodes, slots, free_index, block_ptr, vectors, scale, values, parts
 @kernel
 def _add_outer_in(nodes, slots, free_index, block_ptr, vectors, scale, values, lo, hi):
     k = nodes.shape[1]
-    H = np.empty((3, 3))
     for s in range(nodes.shape[0]):
+        v = vectors[s]
         q = -1
         for a in range(k):
             i = free_index[nodes[s, a]]
@@ -161,10 +168,13 @@ def _add_outer_in(nodes, slots, free_index, block_ptr, vectors, scale, values, l
                 j = free_index[nodes[s, b]]
                 row = min(i, j)
                 if lo <= row < hi:
-                    for r in range(3):
-                        for c in range(3):
-                            H[r, c] = scale[s] * vectors[s, a, r] * vectors[s, b, c]
-                    _add_block(values, block_ptr, row, slot, H, i > j)
+                    k0, k1, k2 = scale[s] * v[a, 0], scale[s] * v[a, 1], scale[s] * v[a, 2]
+                    _add_block(
+                        values, block_ptr, row, slot, i > j,
+                        k0 * v[b, 0], k0 * v[b, 1], k0 * v[b, 2],
+                        k1 * v[b, 0], k1 * v[b, 1], k1 * v[b, 2],
+                        k2 * v[b, 0], k2 * v[b, 1], k2 * v[b, 2],
+                    )  # fmt: skip
 
 
 @parallel_kernel
@@ -188,7 +198,6 @@ def add_kron(nodes, slots, free_index, block_ptr, weights, matrices, values, par
 @kernel
 def _add_kron_in(nodes, slots, free_index, block_ptr, weights, matrices, values, lo, hi):
     k = nodes.shape[1]
-    H = np.empty((3, 3))
     for s in range(nodes.shape[0]):
         q = -1
         for a in range(k):
@@ -201,11 +210,13 @@ def _add_kron_in(nodes, slots, free_index, block_ptr, weights, matrices, values,
                 j = free_index[nodes[s, b]]
                 row = min(i, j)
                 if lo <= row < hi:
-                    w = weights[s, a] * weights[s, b]
-                    for r in range(3):
-                        for c in range(3):
-                            H[r, c] = w * matrices[s, r, c]
-                    _add_block(values, block_ptr, row, slot, H, False)
+                    w, M = weights[s, a] * weights[s, b], matrices[s]
+                    _add_block(
+                        values, block_ptr, row, slot, False,
+                        w * M[0, 0], w * M[0, 1], w * M[0, 2],
+                        w * M[1, 0], w * M[1, 1], w * M[1, 2],
+                        w * M[2, 0], w * M[2, 1], w * M[2, 2],
+                    )  # fmt: skip
 
 
 @kernel

@@ -32,7 +32,7 @@ class Forest(NamedTuple):
     start: Ints  # shape (nl, 4)
     leaf_tree: Ints  # tree that a leaf belongs to, shape (nl,)
     leaf_node: Ints  # place of a leaf's node, shape (nl,)
-    trees: Ints  # first leaf, number of leaves (2ᵏ), place of node 0, 1 if any vertex is free; shape (nb, 4)
+    trees: Ints  # first leaf, number of leaves (2ᵏ), place of node 0, bits: 1 can move, 2 is a shell; shape (nb, 4)
 
 
 @kernel

@@ -96,10 +96,6 @@ class System:
                     pivot = shell.translate if pin.pivot is None else pin.pivot
                     self.scripted.append(Scripted(chosen, self.x0[chosen], pin.motion, pivot))
         self.v0[~self.free] = 0.0
-        fixed = ~self.free
-        for entry in self.scripted:
-            fixed[entry.vertices] = False
-        self.passive = fixed
         solids = [c for c in self.scene.colliders if c.mesh is not None]
         spans = pairwise(starts[len(geometry.shells) :])
         for collider, (first, last) in zip(solids, spans, strict=True):
@@ -109,6 +105,7 @@ class System:
         self.is_scripted = np.zeros(self.n, bool)
         for entry in self.scripted:
             self.is_scripted[entry.vertices] = True
+        self.passive = ~self.free & ~self.is_scripted
         self.last_key = max((entry.motion[-1].time for entry in self.scripted), default=0.0)
 
     def prescribed(self, x: Floats, t: float) -> Floats:
@@ -178,7 +175,7 @@ class System:
             triangles=self.everything.triangles,
             points=np.arange(self.n, dtype=np.int32),
             body=self.body,
-            passive=self.passive | (np.arange(self.n) >= self.n_shell),
+            passive=self.passive,
             X=self.everything.X,
             deformable=np.arange(self.n) < self.n_shell,
             offset=self.offset,

@@ -33,7 +33,6 @@ def relax(system: System, newton: Newton, clock: Clock, start: State | None = No
         step = Step(x, system.prescribed(x, t), x, h, motion, lagged)
         iterates = list(solve_step(system, newton, step, clock, stop=stop, max_iterations=1))
         iterate, total = iterates[-1], total + len(iterates)
-        at_rest = iterate.converged or iterate.stalled
         balance = force_balance(system, iterate.x, lagged, clock)
         state = State(
             0,
@@ -41,7 +40,7 @@ def relax(system: System, newton: Newton, clock: Clock, start: State | None = No
             t,
             iterate.x,
             (iterate.x - x) / h,
-            converged=bool(at_rest and t >= system.last_key and balance < BALANCE),
+            converged=iterate.converged and t >= system.last_key and balance < BALANCE,
             residual=iterate.direction / (np.sqrt(system.free.sum()) * h),
             newton_iterations=total,
             energy=potential_energy(system, iterate.x, clock),
@@ -50,13 +49,21 @@ def relax(system: System, newton: Newton, clock: Clock, start: State | None = No
             step_length=iterate.step,
         )
         yield state
+        if iterate.stalled:
+            # the line search found nothing lower: the next step would be the same
+            return
 
 
 def force_balance(system: System, x: Floats, lagged: list[Potential], clock: Clock) -> float:
     """‖Σ forces on the free vertices‖ over the applied load: inner forces cancel, so contact, pins and loads remain."""
+    forces = Sum([*system.static_parts, *lagged], clock).gradient(x)
     load = system.applied_load(x, lagged)
-    resultant = Sum([*system.static_parts, *lagged], clock).gradient(x)[system.free].sum(axis=0)
-    return float(np.linalg.norm(resultant)) / load if load > 0.0 else 0.0
+    if load == 0.0:
+        # nothing but handles: what they pull with is the load
+        held = ~system.free[: system.n_shell]
+        load = float(np.linalg.norm(forces[: system.n_shell][held], axis=1).sum())
+    resultant = float(np.linalg.norm(forces[system.free].sum(axis=0)))
+    return resultant / load if load > 0.0 else resultant
 
 
 def potential_energy(system: System, x: Floats, clock: Clock) -> float:

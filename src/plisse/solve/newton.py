@@ -80,10 +80,12 @@ class Newton:
         now = start = objective.clock.add("elastic", now)
         self._factorise(values, objective.clock)
         now = time.perf_counter()
-        rows = [-gradient[free].ravel(), *(u[free].ravel() for u in hessian.rank_one)]
+        assert self._pattern is not None
+        unknowns = self._pattern.rows
+        rows = [-gradient[unknowns].ravel(), *(u[unknowns].ravel() for u in hessian.rank_one)]
         solved = self._solver.solve(np.ascontiguousarray(np.stack(rows)) if len(rows) > 1 else rows[0])
         p = np.zeros_like(x)
-        p[free] = _with_rank_one(np.atleast_2d(solved), rows[1:]).reshape(-1, 3)
+        p[unknowns] = _with_rank_one(np.atleast_2d(solved), rows[1:]).reshape(-1, 3)
         objective.clock.add("solve", now)
         objective.clock.add("linear", start)
         return p
