@@ -278,10 +278,13 @@ class System:
         return [*self.elastic, *self.loads, *self.contact_parts]
 
     def applied_load(self, x: Floats, lagged: list[Potential]) -> float:
-        """Sum of the sizes of all applied loads [N]."""
+        """What the force balance is measured against [N]: weight and wind, or pressures where there are neither.
+
+        A pressure balances itself over a closed shell, and is often so large that a body's weight would not count.
+        """
         load = float(self.mass.sum() * np.linalg.norm(self.scene.gravity))
-        load += sum(pressure.load(x) for pressure in self.pressures)
-        return load + sum(part.load(x) for part in lagged if isinstance(part, Wind))
+        load += sum(part.load(x) for part in lagged if isinstance(part, Wind))
+        return load if load > 0.0 else sum(pressure.load(x) for pressure in self.pressures)
 
     def contact_count(self, x: Floats) -> int:
         count = self.barrier.count(x) if self.barrier is not None else 0

@@ -60,7 +60,7 @@ class Pardiso:
         self._solver.libmkl.MKL_Set_Num_Threads(ctypes.c_int(threads))
         iparm = self._solver.iparm
         iparm[0] = 1  # no defaults
-        iparm[1] = 3  # nested dissection with threads
+        iparm[1] = 2  # nested dissection, the serial one: the same order every time
         iparm[7] = 0  # no iterative refinement
         iparm[9] = 13  # pivot perturbation 1e-13
         iparm[23] = 1  # two-level factorisation
