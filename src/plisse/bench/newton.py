@@ -8,6 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from plisse.bench.drape import drape_scene, draped
 from plisse.bench.figures import Figure
 from plisse.core.potential import Clock
@@ -65,7 +67,7 @@ def _time_steps(system: System, newton: Newton, clock: Clock, state: State) -> t
 def _touching_vertices(system: System, state: State) -> int:
     assert system.barrier is not None
     nodes = system.barrier.contacts(state.x).nodes
-    return len({int(v) for v in nodes[nodes < system.n_shell]})
+    return len(np.unique(nodes[nodes < system.n_shell]))
 
 
 def _interpreter_seconds(threads: int) -> float:
