@@ -13,7 +13,7 @@ from plisse.contact.friction import Friction
 from plisse.contact.halfspace import HalfSpace
 from plisse.core import shapes
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Floats, Potential, Sum
+from plisse.core.potential import Floats, Hessian, Potential, Sum
 from plisse.energies.bending import Bending
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
 from plisse.energies.loads import Gravity, Pressure, Wind
@@ -138,3 +138,17 @@ CASES: dict[str, Case] = {
         crumpled(SHEET, 0.02), rigid=False, exact_projection=False,
     ),
 }  # fmt: skip
+
+
+def as_matrix(hessian: Hessian, n: int) -> np.ndarray:
+    """The whole Hessian as a dense matrix, assembled here and not by the solver's scatter."""
+    H = np.zeros((3 * n, 3 * n))
+    for block in hessian.blocks:
+        for nodes, local in zip(block.nodes, block.dense(), strict=True):
+            dofs = (3 * nodes[:, None] + np.arange(3)).ravel()
+            H[np.ix_(dofs, dofs)] += local
+    if hessian.diagonal is not None:
+        H += np.diag(np.repeat(hessian.diagonal, 3))
+    for u in hessian.rank_one:
+        H += np.outer(u.ravel(), u.ravel())
+    return H

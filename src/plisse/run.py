@@ -19,6 +19,7 @@ from plisse.core.state import State
 from plisse.io.render import SHELL_COLORS, Body, Ground, render
 from plisse.io.run_store import RunStore
 from plisse.io.scene_file import scene_to_dict
+from plisse.kernels.cache import find_cache_root
 from plisse.progressive.assemble import System, assemble
 from plisse.progressive.dynamics import animate
 from plisse.progressive.quasistatics import relax
@@ -49,7 +50,8 @@ class ProgressLine:
             return
         self._shown = now
         each = (now - self._began) / max(state.step, 1)
-        eta = f"ETA {each * (self._steps - state.step):.0f} s" if self._steps else f"residual {state.residual:.1e}"
+        # how many steps equilibrium takes is not known ahead: its force balance shows how near it is
+        eta = f"ETA {each * (self._steps - state.step):.0f} s" if self._steps else f"balance {state.force_balance:.3f}"
         self._print(
             f"level {state.level}  step {state.step}{f'/{self._steps}' if self._steps else ''}  "
             f"newton {state.newton_iteration}  "
@@ -112,16 +114,21 @@ def run_scene(scene: Scene, base: Path, out: Path, *, threads: int, progress: Te
     state = State(0, 0, 0.0, system.x0, system.v0)
     store.write_frame(0, 0, state.x)
     dynamic = scene.time.mode == "dynamic"
+    if progress and not any(find_cache_root().glob("*")):
+        print("first run: compiling the kernels, about a minute", file=progress, flush=True)
     line = ProgressLine(progress, scene.time.steps if dynamic else None) if progress else None
     solving = time.perf_counter()
     interrupted = False
     written, frame = 0, 0
     try:
-        for state in _states(system, newton, clock):
-            tally.look(state)
+        for latest in _states(system, newton, clock):
+            tally.look(latest)
             if line:
-                line.show(state)
-            if state.accepted and dynamic and state.step % scene.time.frame_every == 0:
+                line.show(latest)
+            if not latest.accepted:
+                continue
+            state = latest
+            if dynamic and state.step % scene.time.frame_every == 0:
                 frame, written = frame + 1, state.step
                 store.write_frame(0, frame, state.x)
     except KeyboardInterrupt:

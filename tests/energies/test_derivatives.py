@@ -4,7 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
-from tests.potentials import CASES
+from tests.potentials import CASES, as_matrix
 
 import plisse.contact.barrier
 import plisse.contact.friction
@@ -14,23 +14,9 @@ import plisse.energies.inertia
 import plisse.energies.loads
 import plisse.energies.membrane
 import plisse.energies.strain_limit
-from plisse.core.potential import Hessian, Potential
+from plisse.core.potential import Potential
 
 STIFFNESSES = [1.0, 1e3, 1e6]
-
-
-def as_matrix(hessian: Hessian, n: int) -> np.ndarray:
-    """The whole Hessian as a dense matrix, assembled here and not by the solver's scatter."""
-    H = np.zeros((3 * n, 3 * n))
-    for block in hessian.blocks:
-        for nodes, local in zip(block.nodes, block.dense(), strict=True):
-            dofs = (3 * nodes[:, None] + np.arange(3)).ravel()
-            H[np.ix_(dofs, dofs)] += local
-    if hessian.diagonal is not None:
-        H += np.diag(np.repeat(hessian.diagonal, 3))
-    for u in hessian.rank_one:
-        H += np.outer(u.ravel(), u.ravel())
-    return H
 
 
 def central(f, x: np.ndarray, p: np.ndarray, eps: float):

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tests.potentials import BALL, CASES, SHEET, SURFACE, touching
+from tests.potentials import BALL, CASES, SHEET, SURFACE, as_matrix, touching
 from tests.progressive.scenes import make_newton, make_system
 
 from plisse.contact.barrier import Barrier
@@ -18,20 +18,6 @@ from plisse.solve.linear import make_solver
 from plisse.solve.newton import ROUNDING, Newton
 
 Problem = tuple[Sum, Floats]
-
-
-def dense(hessian: Hessian, n: int) -> Floats:
-    """The whole Hessian as a matrix, block by block."""
-    H = np.zeros((3 * n, 3 * n))
-    for block in hessian.blocks:
-        for nodes, local in zip(block.nodes, block.dense(), strict=True):
-            dofs = (3 * nodes[:, None] + np.arange(3)).ravel()
-            H[np.ix_(dofs, dofs)] += local
-    if hessian.diagonal is not None:
-        H += np.diag(np.repeat(hessian.diagonal, 3))
-    for u in hessian.rank_one:
-        H += np.outer(u.ravel(), u.ravel())
-    return H
 
 
 def membrane(mesh: Mesh) -> Membrane:
@@ -89,7 +75,7 @@ def test_assembled_matrix_equals_the_dense_one(name: str, fixed: float) -> None:
     assert not np.tril(upper, -1).any()
     without_rank_one = Hessian(hessian.blocks, hessian.diagonal)
     dofs = (3 * pattern.rows[:, None] + np.arange(3)).ravel()
-    expected = dense(without_rank_one, len(x))[np.ix_(dofs, dofs)]
+    expected = as_matrix(without_rank_one, len(x))[np.ix_(dofs, dofs)]
     assert np.abs(upper - np.triu(expected)).max() <= 1e-12 * np.abs(expected).max()
 
 
@@ -109,7 +95,7 @@ def test_direction_equals_the_dense_solve(name: str, fixed: float) -> None:
     hessian = objective.hessian(x)
     assert bool(hessian.rank_one) == (name == "gas")
     dofs = np.flatnonzero(np.repeat(free, 3))
-    H, g = dense(hessian, len(x))[np.ix_(dofs, dofs)], objective.gradient(x)[free].ravel()
+    H, g = as_matrix(hessian, len(x))[np.ix_(dofs, dofs)], objective.gradient(x)[free].ravel()
     expected = np.linalg.solve(H, -g).reshape(-1, 3)
     assert p[free] == pytest.approx(expected, rel=1e-7, abs=1e-8 * np.abs(expected).max())
     assert not p[~free].any()
@@ -119,7 +105,7 @@ def test_direction_equals_the_dense_solve(name: str, fixed: float) -> None:
 def decrement(objective: Sum, x: Floats, free: np.ndarray) -> float:
     """gᵀ H⁻¹ g [J], the decrease that the quadratic model promises, by dense algebra."""
     dofs = np.flatnonzero(np.repeat(free, 3))
-    H, g = dense(objective.hessian(x), len(x))[np.ix_(dofs, dofs)], objective.gradient(x)[free].ravel()
+    H, g = as_matrix(objective.hessian(x), len(x))[np.ix_(dofs, dofs)], objective.gradient(x)[free].ravel()
     return float(g @ np.linalg.solve(H, g))
 
 

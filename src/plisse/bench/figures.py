@@ -21,7 +21,7 @@ class Figure:
 
     @property
     def holds(self) -> bool:
-        return self.value <= self.asked if self.better == "lower" else self.value >= self.asked
+        return bool(self.value <= self.asked if self.better == "lower" else self.value >= self.asked)
 
 
 def conclude(bench: str, threads: int, figures: list[Figure], details: dict[str, Any], path: Path | None) -> int:

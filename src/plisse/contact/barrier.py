@@ -26,6 +26,7 @@ from plisse.kernels import barrier
 
 PARALLEL = 1e-3  # edge pairs are mollified below ‖u × v‖² = PARALLEL ‖ū‖² ‖v̄‖², rest lengths [Li2020] §4
 CLOSE = 0.2  # pairs with a smaller part of dhat left take the projected exact Hessian
+LONGEST = 64.0  # edge lengths that a vertex may move relative to its body in one step
 SOON = 1.5  # pairs within this multiple of the active range enter the sparsity pattern ahead of time
 
 
@@ -91,7 +92,9 @@ class Barrier(Potential):
         sides = np.sort(s.triangles[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2), axis=1).astype(np.int64)
         at = np.searchsorted(key, sides[:, 0] * n + sides[:, 1])
         self._edge_area = np.bincount(at, np.repeat(area / 3.0, 3), minlength=len(s.edges))
-        self._edge_length2 = ((s.X[s.edges[:, 0]] - s.X[s.edges[:, 1]]) ** 2).sum(axis=1)
+        self._edge_length2: Floats = ((s.X[s.edges[:, 0]] - s.X[s.edges[:, 1]]) ** 2).sum(axis=1)
+        of_shells = self._edge_length2[s.deformable[s.edges[:, 0]]]
+        self._longest = LONGEST * float(np.sqrt(of_shells).mean()) if len(of_shells) else np.inf
 
     def _with_constants(self, found: broad.Candidates) -> _Near:
         pairs = np.concatenate([found.pt, found.ee])
@@ -158,7 +161,17 @@ class Barrier(Potential):
         return Hessian(tuple(parts))
 
     def max_step(self, x: Floats, p: Floats) -> float:
-        return float(max_step(self._cover(x, p).candidates, x, p)[0])
+        # a motion over very many edges sweeps through so many pairs that the list outgrows memory
+        longest = float(np.sqrt(((p - self._drift(p)) ** 2).sum(axis=1).max(initial=0.0)))
+        part = min(1.0, self._longest / longest) if longest > 0.0 else 1.0
+        return part * float(max_step(self._cover(x, part * p).candidates, x, part * p)[0])
+
+    def _drift(self, p: Floats) -> Floats:
+        """Each vertex's body's mean motion (n, 3)."""
+        body = self.surface.body
+        size = np.maximum(np.bincount(body), 1)
+        mean = np.stack([np.bincount(body, p[:, k]) / size for k in range(3)], axis=1)
+        return np.asarray(mean[body])
 
     def soon(self, x: Floats) -> tuple[Ints, ...]:
         """Pairs that are active or nearly so: the part of the sparsity pattern that contact needs now and shortly."""

@@ -30,5 +30,6 @@ class State:
     contacts: int = 0
     step_length: float = 1.0
 
-    def accept(self, *, energy: float, force_balance: float, contacts: int) -> State:
-        return replace(self, accepted=True, energy=energy, force_balance=force_balance, contacts=contacts)
+    def accept(self, *, energy: float, force_balance: float) -> State:
+        """The same as the end of its time step."""
+        return replace(self, accepted=True, energy=energy, force_balance=force_balance)

@@ -45,14 +45,13 @@ def animate(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
                 0, number, number * h, iterate.x, (iterate.x - base) / h_eff,
                 converged=iterate.converged, accepted=False,
                 residual=iterate.direction / (np.sqrt(unknowns) * h), newton_iteration=count,
-                newton_iterations=total, step_length=iterate.step,
+                newton_iterations=total, contacts=system.contact_count(iterate.x), step_length=iterate.step,
             )  # fmt: skip
             yield state
         yield (
             state := state.accept(
                 energy=potential_energy(system, state.x, clock),
                 force_balance=force_balance(system, state.x, lagged, clock),
-                contacts=system.contact_count(state.x),
             )
         )
         previous = (x, v)

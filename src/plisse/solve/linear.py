@@ -7,7 +7,6 @@ Matrices arrive as the upper triangle in sorted scalar CSR with one-based indice
 from __future__ import annotations
 
 import ctypes
-import importlib.util
 import os
 import sys
 from typing import Any, Protocol
@@ -37,7 +36,10 @@ class LinearSolver(Protocol):
 def make_solver(name: str = "auto", *, threads: int = 1) -> LinearSolver:
     """The solver of that name; auto takes PARDISO where MKL is present, else SuperLU."""
     if name == "auto":
-        name = "pardiso" if importlib.util.find_spec("pypardiso") else "superlu"
+        try:
+            return Pardiso(threads)
+        except (ImportError, OSError):
+            return SuperLU(threads)
     kinds: dict[str, type[LinearSolver]] = {"pardiso": Pardiso, "superlu": SuperLU, "cholmod": Cholmod}
     try:
         return kinds[name](threads)
