@@ -23,7 +23,8 @@ def relax(system: System, newton: Newton, clock: Clock, start: State | None = No
     """
     scene = system.scene
     h, tol = scene.time.step, scene.solver.tol
-    stop = np.sqrt(system.free.sum()) * h * tol
+    unknowns = max(int(system.free.sum()), 1)
+    stop = np.sqrt(unknowns) * h * tol
     state = start if start is not None else State(0, 0, 0.0, system.x0, np.zeros_like(system.x0))
     total = state.newton_iterations
     while state.step < scene.time.max_steps and not state.converged:
@@ -41,7 +42,7 @@ def relax(system: System, newton: Newton, clock: Clock, start: State | None = No
             iterate.x,
             (iterate.x - x) / h,
             converged=iterate.converged and t >= system.last_key and balance < BALANCE,
-            residual=iterate.direction / (np.sqrt(system.free.sum()) * h),
+            residual=iterate.direction / (np.sqrt(unknowns) * h),
             newton_iterations=total,
             energy=potential_energy(system, iterate.x, clock),
             force_balance=balance,

@@ -73,6 +73,8 @@ class Newton:
 
     def direction(self, objective: Sum, x: Floats, free: NDArray[np.bool_]) -> Floats:
         """−H⁻¹∇E on the free vertices, zero elsewhere, shape (n, 3)."""
+        if not free.any():
+            return np.zeros_like(x)
         gradient = objective.gradient(x)
         hessian = objective.hessian(x)
         now = time.perf_counter()
