@@ -27,6 +27,7 @@ from plisse.scene.scene import Scene
 from plisse.solve.newton import Newton, make_newton
 
 CHECK_EVERY = 10  # accepted states between two looks of the independent detector
+PICTURE = (1024, 768)  # pixels
 
 
 def use_threads(threads: int) -> None:
@@ -234,4 +235,4 @@ def draw_state(system: System, state: State, path: Path) -> None:
         else:
             bodies.append(Body(state.x, triangles, (0.62, 0.62, 0.63), two_sided=False, framed=False))
     ground = next((Ground(p.normal, p.level) for p in system.half_spaces if p.normal[2] > 0.99), None)
-    render(path, bodies, ground=ground)
+    render(path, bodies, ground=ground, size=PICTURE)
