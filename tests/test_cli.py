@@ -16,6 +16,9 @@ material = "cotton"
 shape = "sphere"
 """
 
+# two squares that share a place but not their vertices
+SEAM = "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nv 1 0 0\nv 2 0 0\nv 2 1 0\nv 1 1 0\nf 1 2 3 4\nf 5 6 7 8\n"
+
 REPORT = {"version", "scene", "threads", "seed", "wall_s", "levels"}
 LEVEL = {
     "level", "vertices", "triangles", "steps", "newton_iterations", "wall_s", "converged", "residual",
@@ -27,6 +30,7 @@ LEVEL = {
 def scene(tmp_path: Path) -> Path:
     path = tmp_path / "first.toml"
     path.write_text(FIVE_LINES, encoding="utf-8")
+    (tmp_path / "seam.obj").write_text(SEAM)
     return path
 
 
@@ -73,7 +77,8 @@ def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path
         (["shell.material.thickness=-1"], "thickness"),
         (["contakt.friction=1"], "contact"),
         (['shell=[{file="missing.obj"}]'], "missing.obj"),
-        (["collider.translate=[0,0,-0.1]", "collider.radius=0.25"], "intersections"),
+        (["collider.translate=[0,0,-0.1]", "collider.radius=0.25"], "move them apart"),
+        (['shell=[{file="seam.obj"}]'], "merge vertices"),
         (["collider.translate=[0,0,-0.2501]", "collider.radius=0.25"], "closer than"),
         (['shell.pin=[{box=[[5,5,5],[6,6,6]]}]'], "selects no vertex"),
         (["shell.pressure={value=10}"], "pressure"),
@@ -118,3 +123,39 @@ def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatc
 def test_export_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(tmp_path), "--out", str(tmp_path / "ply")]) == 2
     assert "is not a run" in capsys.readouterr().err
+
+
+def test_keyframes_that_cannot_be_met_are_no_equilibrium(
+    scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pins = (
+        "shell.pin=[{box=[[-0.5,-0.5,0],[-0.5,0.5,0]]},"
+        "{box=[[0.5,-0.5,0],[0.5,0.5,0]], motion=[{time=0.5, translate=[0.3,0,0]}]}]"
+    )
+    sets = ["shell.vertices=100", pins, "shell.material.strain_limit=1.05", "time.max_steps=12", "gravity=[0,0,0]"]
+    assert run(scene, tmp_path / "run", *sets) == 1
+    assert "held scripted vertices back" in capsys.readouterr().err
+    level = json.loads((tmp_path / "run" / "report.json").read_text())["levels"][0]
+    assert not level["converged"] and 0.2 < level["missed_keyframes"] < 0.3
+    assert 0.98 < level["max_stretch_over_limit"] < 1.0
+
+
+def test_steps_that_miss_the_tolerance_are_told(
+    scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sets = ["shell.vertices=100", "time.mode=dynamic", "time.duration=0.2", "solver.max_iterations=1"]
+    assert run(scene, tmp_path / "run", *sets) == 0
+    assert "did not meet solver.tol" in capsys.readouterr().err
+
+
+def test_a_shell_that_nothing_holds_is_told(scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(scene, tmp_path / "run", "shell.vertices=25", "collider=[]", "time.max_steps=5") == 1
+    assert "nothing holds" in capsys.readouterr().err
+
+
+def test_an_output_folder_that_cannot_be_written_is_refused(
+    scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert run(scene, tmp_path / "file" / "run") == 2
+    assert "cannot be written" in capsys.readouterr().err

@@ -29,7 +29,7 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="override a value, e.g. contact.friction=0.5",
     )
-    run.add_argument("--threads", type=_positive, default=cores, help=f"threads (default: {cores})")
+    run.add_argument("--threads", type=_threads, default=cores, help=f"threads (default: {cores})")
     run.set_defaults(action=_run)
 
     export = commands.add_parser("export", help="write the frames of a run in another format")
@@ -40,17 +40,16 @@ def build_parser() -> argparse.ArgumentParser:
 
     bench = commands.add_parser("bench", help="measure speed as ratios against a baseline in the same run")
     bench.add_argument("name", choices=BENCHES)
-    bench.add_argument("--threads", type=_positive, default=min(2, cores), help="threads (default: 2)")
+    bench.add_argument("--threads", type=_threads, default=min(2, cores), help="threads (default: 2)")
     bench.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to a file")
     bench.set_defaults(action=_bench)
     return parser
 
 
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise argparse.ArgumentTypeError("must be at least 1")
-    return value
+def _threads(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 256:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to 256, not {text!r}")
+    return int(text)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -84,6 +83,26 @@ def _run(options: argparse.Namespace) -> int:
     )
     print(f"picture: {options.out / 'preview.png'}")
     print(f"report:  {options.out / 'report.json'}")
+    if level["missed_keyframes"] > report["contact"]["dhat"]:
+        print(
+            f"plisse: contact or a strain limit held scripted vertices back by up to {level['missed_keyframes']:.3g} m "
+            "from their keyframes.",
+            file=sys.stderr,
+        )
+    if level["unconverged_steps"]:
+        print(
+            f"plisse: {level['unconverged_steps']} of {level['steps']} steps did not meet solver.tol: raise "
+            "solver.max_iterations or take a smaller time.h.",
+            file=sys.stderr,
+        )
+    if (
+        scene.time.mode == "static"
+        and not level["converged"]
+        and level["contacts"] == 0
+        and level["force_balance"] > 0.5
+    ):
+        print("plisse: nothing holds the shells up: add a pin, a floor or a collider below them.", file=sys.stderr)
+        return 1
     if scene.time.mode == "static" and not level["converged"]:
         print(
             f"plisse: no equilibrium within time.max_steps = {scene.time.max_steps} (residual {level['residual']:.2g}, "

@@ -82,6 +82,8 @@ class Tally:
     accepted: int = 0
     intersections: int = 0
     checked: int = 0
+    unconverged: int = 0  # complete time steps that did not meet the tolerance
+    missed: float = 0.0
     distance: float = np.inf
     stretch: float = 0.0
     last_checked: State | None = field(default=None, repr=False)
@@ -89,6 +91,9 @@ class Tally:
     def look(self, state: State, *, final: bool = False) -> None:
         """Counts an accepted Newton iterate; looks closely at every tenth and at the final one."""
         self.accepted += not final
+        if state.accepted and not final:
+            self.unconverged += not state.converged
+            self.missed = max(self.missed, state.missed)
         if (self.accepted % CHECK_EVERY and not final) or self.last_checked is state:
             return
         self.last_checked = state
@@ -167,11 +172,13 @@ def _check_start(system: System, detector: Detector) -> None:
         return
     found = detector.count(system.x0)
     if found:
-        edge, triangle = detector.intersections(system.x0)[0]
+        pair = detector.intersections(system.x0)[0]
+        edge, triangle = system.everything.edges[pair[0]], system.everything.triangles[pair[1]]
+        here, there = system.name_of(edge[0]), system.name_of(triangle[0])
+        remedy = "move them apart" if here != there else "mend its mesh, e.g. merge vertices that coincide"
         raise SceneError(
-            f"The scene starts with {found} intersections, the first between edge "
-            f"{system.everything.edges[edge].tolist()} and triangle {system.everything.triangles[triangle].tolist()} "
-            "(vertices counted over shells, then colliders): move the bodies apart."
+            f"The scene starts with {found} intersections, the first between edge {edge.tolist()} of {here} and "
+            f"triangle {triangle.tolist()} of {there} (vertices counted over shells, then colliders): {remedy}."
         )
     system.check_start()
 
@@ -206,12 +213,15 @@ def _report(
                 "steps": state.step,
                 "newton_iterations": state.newton_iterations,
                 "wall_s": round(wall, 3),
-                "converged": state.converged,
+                "converged": state.converged if scene.time.mode == "static" else tally.unconverged == 0,
                 "residual": state.residual,
                 "force_balance": state.force_balance,
                 "energy": state.energy,
                 "intersections": tally.intersections,
                 "states_checked": tally.checked,
+                "contacts": state.contacts,
+                "unconverged_steps": tally.unconverged if scene.time.mode == "dynamic" else None,
+                "missed_keyframes": state.missed if scene.time.mode == "static" else tally.missed,
                 "min_distance_over_offset": tally.distance if np.isfinite(tally.distance) else None,
                 "max_stretch_over_limit": tally.stretch if system.strain_limit is not None else None,
                 "time_split": split,

@@ -62,7 +62,7 @@ def count_iterations(system, state, previous):
     step = Step(x, system.prescribed(x, state.time), x + h * v, h, h * v, system.step_potentials(x, v, h, h * v))
     newton = Newton(make_solver(scene.solver.linear, threads=1))
     stop = np.sqrt(system.free.sum()) * h * scene.solver.tol
-    iterates = list(solve_step(system, newton, step, Clock(), stop=stop, max_iterations=200))
+    iterates = list(solve_step(system, newton, step, Clock(), stop=stop, max_iterations=200, bring_iterations=200))
     assert iterates[-1].converged
     return len(iterates)
 

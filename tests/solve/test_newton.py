@@ -148,7 +148,7 @@ def test_objective_never_rises_in_a_drop_rich_in_contact() -> None:
         objective = Sum([Inertia(system.mass, step.x_hat, h), *system.static_parts, *lagged])
         value, size = objective.value(x), objective.size
         stop = np.sqrt(system.free.sum()) * h * 1e-4
-        for iterate in solve_step(system, newton, step, clock, stop=stop, max_iterations=100):
+        for iterate in solve_step(system, newton, step, clock, stop=stop, max_iterations=100, bring_iterations=100):
             fresh = objective.value(iterate.x)
             rises += fresh > value + 10 * ROUNDING * max(size, objective.size)
             value, size = fresh, objective.size

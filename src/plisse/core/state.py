@@ -13,6 +13,7 @@ class State:
 
     residual: ‖d‖ / (√n h) of the last Newton direction [m/s]. energy: total potential without inertia and friction [J].
     force_balance: resultant of contact, pins and loads over the applied load. accepted: the time step is complete.
+    missed: largest distance of a scripted vertex from where its keyframes want it [m].
     """
 
     level: int
@@ -29,7 +30,8 @@ class State:
     force_balance: float = float("inf")
     contacts: int = 0
     step_length: float = 1.0
+    missed: float = 0.0
 
-    def accept(self, *, energy: float, force_balance: float) -> State:
+    def accept(self, *, energy: float, force_balance: float, missed: float) -> State:
         """The same as the end of its time step."""
-        return replace(self, accepted=True, energy=energy, force_balance=force_balance)
+        return replace(self, accepted=True, energy=energy, force_balance=force_balance, missed=missed)

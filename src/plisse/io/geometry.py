@@ -50,22 +50,23 @@ def load_geometry(scene: Scene, base: Path) -> Geometry:
 def place_below(scene: Scene, base: Path, *, bodies: Collection[int], floors: Collection[int]) -> Scene:
     """The scene with some colliders put under the shells.
 
-    bodies: mesh colliders, centred under all shells with their tops GAP below the lowest shell vertex.
-    floors: half-spaces, put GAP below the lowest vertex of all shells and mesh colliders.
+    bodies: mesh colliders, centred under all shells, their tops GAP (thick shells: more) below the lowest vertex.
+    floors: half-spaces, put as far below the lowest vertex of all shells and mesh colliders.
     """
     points = np.concatenate([_place(shell, _load_body(shell, base, scene.seed)) for shell in scene.shells])
     least, greatest = points.min(axis=0), points.max(axis=0)
     colliders = list(scene.colliders)
+    gap = max(GAP, 3.0 * max(shell.material.thickness for shell in scene.shells), 3.0 * (scene.contact.offset or 0.0))
     for i in bodies:
         mesh = _load_collider(colliders[i], base, scene.seed)
         if mesh is not None:
             x, y = (least[:2] + greatest[:2]) / 2
-            z = least[2] - GAP - mesh.X[:, 2].max()
+            z = least[2] - gap - mesh.X[:, 2].max()
             colliders[i] = replace(colliders[i], translate=(float(x), float(y), float(z)))
     meshes = [_load_collider(collider, base, scene.seed) for collider in colliders] if floors else []
     lowest = min([least[2], *(mesh.X[:, 2].min() for mesh in meshes if mesh is not None)])
     for i in floors:
-        colliders[i] = replace(colliders[i], half_space=HalfSpace((0.0, 0.0, float(lowest) - GAP)))
+        colliders[i] = replace(colliders[i], half_space=HalfSpace((0.0, 0.0, float(lowest) - gap)))
     return replace(scene, colliders=tuple(colliders))
 
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,15 +29,13 @@ class RunStore:
     @classmethod
     def create(cls, folder: Path, scene: dict[str, Any], triangles: Ints, body: Ints, shells: int) -> RunStore:
         """A fresh run folder; frames and reports of an earlier run there are removed, other files are not touched."""
-        try:
+        with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
             for old in [*folder.glob("level-*/frame-*.npy"), folder / "report.json", folder / "preview.png"]:
                 old.unlink(missing_ok=True)
-        except OSError as error:
-            raise SceneError(f"The run folder {folder} cannot be written: {error.strerror}.") from None
+            np.savez(folder / "mesh.npz", triangles=triangles, body=body, shells=shells)
         store = cls(folder)
         store.write_json("scene.json", scene)
-        np.savez(folder / "mesh.npz", triangles=triangles, body=body, shells=shells)
         return store
 
     @classmethod
@@ -47,16 +47,18 @@ class RunStore:
     def write_json(self, name: str, data: dict[str, Any]) -> None:
         path = self.folder / name
         partial = path.with_name(name + ".part")
-        partial.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
-        os.replace(partial, path)
+        with _writing(self.folder):
+            partial.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+            os.replace(partial, path)
 
     def write_frame(self, level: int, number: int, x: Floats) -> None:
         path = self.folder / f"level-{level}" / f"frame-{number:04d}.npy"
-        path.parent.mkdir(exist_ok=True)
         partial = path.with_suffix(".part")
-        with partial.open("wb") as file:
-            np.save(file, x)
-        os.replace(partial, path)
+        with _writing(self.folder):
+            path.parent.mkdir(exist_ok=True)
+            with partial.open("wb") as file:
+                np.save(file, x)
+            os.replace(partial, path)
 
     def frames(self) -> list[Path]:
         """Frame files of all levels, in order."""
@@ -82,8 +84,14 @@ class RunStore:
 
 
 def _made(folder: Path) -> Path:
-    try:
+    with _writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SceneError(f"The folder {folder} cannot be made: {error.strerror}.") from None
     return folder
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise SceneError(f"The folder {folder} cannot be written: {error.strerror}.") from None

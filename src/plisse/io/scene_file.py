@@ -7,6 +7,7 @@ from typing import Any
 
 from plisse.core.errors import SceneError
 from plisse.io.scene_table import inside, scene_from_dict, scene_to_dict
+from plisse.scene.materials import DEFAULT_MATERIAL
 from plisse.scene.scene import Scene
 
 __all__ = ["load_scene", "scene_from_dict", "scene_to_dict"]
@@ -42,7 +43,7 @@ def apply_override(data: dict[str, Any], override: str) -> None:
     for key in keys[:-1]:
         place, slot = _locate(place, key, override)
         if isinstance(place, dict):
-            place.setdefault(slot, {})
+            place.setdefault(slot, {"preset": DEFAULT_MATERIAL} if key == "material" else {})
         if key == "material" and isinstance(place[slot], str):
             place[slot] = {"preset": place[slot]}
         place = place[slot]

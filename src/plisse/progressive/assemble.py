@@ -115,6 +115,15 @@ class System:
             out[entry.vertices] = transform_points(entry.start, entry.motion, t, pivot=entry.pivot)
         return out
 
+    def missed(self, x: Floats, t: float) -> float:
+        """Largest distance [m] of a scripted vertex from its place of time t [s]."""
+        return float(np.sqrt(((x - self.prescribed(x, t)) ** 2).sum(axis=1).max(initial=0.0)))
+
+    def name_of(self, vertex: int) -> str:
+        """Name of the body that a vertex belongs to."""
+        names = [*(s.name for s in self.scene.shells), *(c.name for c in self.scene.colliders if c.mesh is not None)]
+        return names[self.body[vertex]]
+
     # --- energies ---------------------------------------------------------------------------------------------------
 
     def _loads(self, geometry: Geometry) -> None:
@@ -165,7 +174,7 @@ class System:
     def _contact(self) -> None:
         settings = self.scene.contact
         thinnest = min(shell.material.thickness for shell in self.scene.shells)
-        self.size = float(np.linalg.norm(np.ptp(self.shells.X, axis=0))) / np.sqrt(3.0)
+        self.size = float(np.linalg.norm(np.ptp(self.shells.X, axis=0)) / np.sqrt(3.0))
         self.offset = settings.offset if settings.offset is not None else thinnest
         self.dhat = settings.dhat if settings.dhat is not None else max(1e-3 * self.size, self.offset)
         self.stiffness = settings.stiffness if settings.stiffness is not None else self._reference_pressure()
@@ -237,11 +246,7 @@ class System:
                 )
         ratio, pair = self.barrier.closest(self.x0)
         if ratio <= 1.0:
-            names = [
-                *(s.name for s in self.scene.shells),
-                *(c.name for c in self.scene.colliders if c.mesh is not None),
-            ]
-            here, there = names[self.body[pair[0]]], names[self.body[pair[3]]]
+            here, there = self.name_of(pair[0]), self.name_of(pair[3])
             raise SceneError(
                 f"{here} and {there} start closer than contact.offset = {self.offset:g} m at vertices "
                 f"{list(map(int, pair))}: move them apart or lower contact.offset."

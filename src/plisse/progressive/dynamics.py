@@ -23,7 +23,7 @@ def animate(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
     scene = system.scene
     h = scene.time.step
     unknowns = max(int(system.free.sum()), 1)
-    stop = np.sqrt(unknowns) * h * scene.solver.tol
+    stop, most = np.sqrt(unknowns) * h * scene.solver.tol, scene.solver.max_iterations
     previous: tuple[Floats, Floats] | None = None
     state = State(0, 0, 0.0, system.x0, system.v0)
     total = 0
@@ -38,7 +38,7 @@ def animate(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
             x_hat = x + h * v
         lagged = system.step_potentials(x, v, h, h * v)
         step = Step(x, system.prescribed(x, number * h), x_hat, h_eff, h * v, lagged)
-        iterates = solve_step(system, newton, step, clock, stop=stop, max_iterations=scene.solver.max_iterations)
+        iterates = solve_step(system, newton, step, clock, stop=stop, max_iterations=most, bring_iterations=most)
         for count, iterate in enumerate(iterates, 1):
             total += 1
             state = State(
@@ -52,6 +52,7 @@ def animate(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
             state := state.accept(
                 energy=potential_energy(system, state.x, clock),
                 force_balance=force_balance(system, state.x, lagged, clock),
+                missed=system.missed(state.x, number * h),
             )
         )
         previous = (x, v)

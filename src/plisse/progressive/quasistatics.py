@@ -18,11 +18,11 @@ BALANCE = 0.02  # equilibrium asks for a resultant below this part of the applie
 def relax(system: System, newton: Newton, clock: Clock, start: State | None = None) -> Iterator[State]:
     """States on the way to equilibrium, one per pseudo-time step of one Newton iteration ([Zhang2022] Algorithm 2).
 
-    The last state is converged when a step's first direction meets ‖d‖ ≤ √n h tol, keyframes have ended and
-    the resultant of contact, pins and loads is below 2 % of the load.
+    The last state is converged when a step's first direction meets ‖d‖ ≤ √n h tol, keyframes have ended with
+    every scripted vertex in its place, and the resultant of contact, pins and loads is below 2 % of the load.
     """
     scene = system.scene
-    h, tol = scene.time.step, scene.solver.tol
+    h, tol, most = scene.time.step, scene.solver.tol, scene.solver.max_iterations
     unknowns = max(int(system.free.sum()), 1)
     stop = np.sqrt(unknowns) * h * tol
     state = start if start is not None else State(0, 0, 0.0, system.x0, np.zeros_like(system.x0))
@@ -32,8 +32,9 @@ def relax(system: System, newton: Newton, clock: Clock, start: State | None = No
         x, motion = state.x, state.v * h
         lagged = system.step_potentials(x, state.v, h, motion)
         step = Step(x, system.prescribed(x, t), x, h, motion, lagged)
-        iterates = list(solve_step(system, newton, step, clock, stop=stop, max_iterations=1))
+        iterates = list(solve_step(system, newton, step, clock, stop=stop, max_iterations=1, bring_iterations=most))
         iterate, total = iterates[-1], total + len(iterates)
+        missed = system.missed(iterate.x, t)
         balance = force_balance(system, iterate.x, lagged, clock)
         state = State(
             0,
@@ -41,12 +42,13 @@ def relax(system: System, newton: Newton, clock: Clock, start: State | None = No
             t,
             iterate.x,
             (iterate.x - x) / h,
-            converged=iterate.converged and t >= system.last_key and balance < BALANCE,
+            converged=iterate.converged and t >= system.last_key and missed <= system.dhat and balance < BALANCE,
             residual=iterate.direction / (np.sqrt(unknowns) * h),
             newton_iterations=total,
             energy=potential_energy(system, iterate.x, clock),
             force_balance=balance,
             contacts=system.contact_count(iterate.x),
+            missed=missed,
             step_length=iterate.step,
         )
         yield state

@@ -32,14 +32,17 @@ class Step:
 
 
 def solve_step(
-    system: System, newton: Newton, step: Step, clock: Clock, *, stop: float, max_iterations: int
+    system: System, newton: Newton, step: Step, clock: Clock, *, stop: float, max_iterations: int, bring_iterations: int
 ) -> Iterator[Iterate]:
-    """Newton iterates of one step; an augmented Lagrangian brings on scripted vertices that contact holds back."""
+    """Newton iterates of one step; an augmented Lagrangian brings on scripted vertices that something holds back.
+
+    max_iterations: of the step itself; bring_iterations: of bringing scripted vertices to their places before it.
+    """
     inertia = Inertia(system.mass, step.x_hat, step.h)
     objective = Sum([inertia, *system.static_parts, *step.lagged], clock)
     x, arrived = _start(system, step, objective)
     if not arrived:
-        for iterate in _bring(system, newton, step, objective, x, stop=stop, max_iterations=max_iterations):
+        for iterate in _bring(system, newton, step, objective, x, stop=stop, max_iterations=bring_iterations):
             x = iterate.x
             yield iterate
     yield from newton.iterate(objective, x, system.free, stop=stop, max_iterations=max_iterations)

@@ -77,6 +77,9 @@ PRESETS = {
 }
 
 
+DEFAULT_MATERIAL = "cotton"
+
+
 def make_material(preset: str | None = None, **values: Any) -> Material:
     """A preset with some of its values replaced, or a material from explicit values alone.
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from plisse.core.errors import SceneError
 from plisse.scene.colliders import Collider
 from plisse.scene.loads import Pressure, Wind
-from plisse.scene.materials import PRESETS, Material
+from plisse.scene.materials import DEFAULT_MATERIAL, PRESETS, Material
 from plisse.scene.pins import Pin
 from plisse.scene.settings import Contact, Solver, Time
 from plisse.scene.sources import MeshSource
@@ -25,7 +25,7 @@ class Shell:
     rotate: Vector = (0.0, 0.0, 0.0)
     scale: Vector = (1.0, 1.0, 1.0)
     velocity: Vector = (0.0, 0.0, 0.0)
-    material: Material = PRESETS["cotton"]
+    material: Material = PRESETS[DEFAULT_MATERIAL]
     pins: tuple[Pin, ...] = ()
     pressure: Pressure | None = None
 

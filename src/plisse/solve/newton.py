@@ -141,6 +141,8 @@ class Newton:
         """Halves the step until the objective does not rise."""
         for trial in range(1, HALVINGS + 1):
             x_trial = _frozen(x + step * p)
+            if trial > 1 and np.array_equal(x_trial, x):
+                return None
             value_trial = objective.value(x_trial)
             if math.isfinite(value_trial) and value_trial <= value + ROUNDING * objective.size:
                 return x_trial, value_trial, step, trial
