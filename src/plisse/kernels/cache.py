@@ -65,6 +65,7 @@ def digest_module(path: Path) -> str:
     return total.hexdigest()[:20]
 
 
+@cache
 def _find_imports(path: Path, text: bytes) -> list[Path]:
     """Files of this package that a module imports."""
     names: list[str] = []

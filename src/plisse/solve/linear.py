@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -56,6 +57,10 @@ class Pardiso:
     def __init__(self, threads: int) -> None:
         # without this MKL's idle threads spin for 200 ms after each call and take the cores from our kernels
         os.environ.setdefault("KMP_BLOCKTIME", "0")
+        # without a hint pypardiso looks through the whole environment for the library, twice
+        library = next(Path(sys.prefix, "lib").glob("libmkl_rt.so*"), None)
+        if library is not None:
+            os.environ.setdefault("PYPARDISO_MKL_RT", str(library))
         import pypardiso
 
         self._solver = pypardiso.PyPardisoSolver(mtype=2)
