@@ -255,6 +255,14 @@ class Pattern:
         return values
 
 
+def frozen(x: Floats) -> Floats:
+    """x as a read-only array: what was computed of it may be remembered, and kernels see one type of array."""
+    if x.flags.writeable:
+        x = x.copy() if x.base is not None else x
+        x.flags.writeable = False
+    return x
+
+
 def scatter_vectors(nodes: Ints, vectors: Floats, n: int) -> Floats:
     """Σ of stencil vectors (m, k, 3) at their nodes (m, k), shape (n, 3)."""
     out = np.zeros((n, 3))

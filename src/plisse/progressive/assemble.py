@@ -16,7 +16,7 @@ from plisse.contact.friction import Friction
 from plisse.contact.halfspace import HalfSpace
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh, concatenate
-from plisse.core.potential import Floats, Ints, Potential
+from plisse.core.potential import Floats, Ints, Potential, frozen
 from plisse.energies.bending import Bending
 from plisse.energies.loads import Gravity, Pressure, Wind
 from plisse.energies.membrane import Membrane
@@ -57,7 +57,7 @@ class System:
         self.everything, starts = concatenate([*geometry.shells, *solids])
         self.n_shell, self.n = len(self.shells.X), len(self.everything.X)
         self.body = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
-        self.x0 = np.concatenate([*geometry.shell_positions, *(mesh.X for mesh in solids)])
+        self.x0 = frozen(np.concatenate([*geometry.shell_positions, *(mesh.X for mesh in solids)]))
         self._shell_materials()
         self._prescribe(geometry, starts)
         self._loads(geometry)

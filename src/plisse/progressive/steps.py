@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plisse.core.potential import Clock, Floats, Ints, Potential, Sum
+from plisse.core.potential import Clock, Floats, Ints, Potential, Sum, frozen
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
 from plisse.progressive.assemble import System
 from plisse.solve.newton import Iterate, Newton
@@ -56,7 +56,7 @@ def _start(system: System, step: Step, objective: Sum) -> tuple[Floats, bool]:
     # first carry the free vertices along as in the last step, then leave them where they are
     for free_motion in (step.motion, np.zeros_like(step.motion)):
         p = np.where(system.free[:, None], free_motion, to_place)
-        x = step.x_start + p
+        x = frozen(step.x_start + p)
         if objective.max_step(step.x_start, p) == 1.0 and np.isfinite(objective.value(x)):
             return x, True
     return step.x_start, False

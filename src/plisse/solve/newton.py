@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Potential, Sum
+from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Potential, Sum, frozen
 from plisse.solve.linear import LinearSolver, NotPositiveDefinite, make_solver
 
 ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
@@ -55,7 +55,7 @@ class Newton:
         The direction that ends the solve is still taken: what a step adds to the speed may be less than the tolerance
         and must not be lost. Yielded arrays are read-only.
         """
-        x = _frozen(x)
+        x = frozen(x)
         value = objective.value(x)
         for _ in range(max_iterations):
             p = self.direction(objective, x, free)
@@ -140,7 +140,7 @@ class Newton:
     def _search(self, objective: Sum, x: Floats, p: Floats, value: float, step: float) -> Taken | None:
         """Halves the step until the objective does not rise."""
         for trial in range(1, HALVINGS + 1):
-            x_trial = _frozen(x + step * p)
+            x_trial = frozen(x + step * p)
             if trial > 1 and np.array_equal(x_trial, x):
                 return None
             value_trial = objective.value(x_trial)
@@ -153,14 +153,6 @@ class Newton:
 def make_newton(linear: str = "auto", *, threads: int = 1) -> Newton:
     """Newton's method on the named linear solver."""
     return Newton(make_solver(linear, threads=threads))
-
-
-def _frozen(x: Floats) -> Floats:
-    if not x.flags.writeable:
-        return x
-    x = x.copy() if x.base is not None else x
-    x.flags.writeable = False
-    return x
 
 
 def _soon(parts: Sequence[Potential], x: Floats) -> list[Ints]:
