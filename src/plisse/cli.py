@@ -62,6 +62,10 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("plisse: interrupted; what was done is kept.", file=sys.stderr)
         return 130
+    except BrokenPipeError:
+        # the reader of our output has gone, as `| head` does; nothing more can be said to it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
 
 
 def _run(options: argparse.Namespace) -> int:

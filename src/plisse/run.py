@@ -114,6 +114,8 @@ def run_scene(scene: Scene, base: Path, out: Path, *, threads: int, progress: Te
     everything = system.everything
     detector = Detector(everything.X, everything.edges, everything.triangles, system.n_shell)
     _check_start(system, detector)
+    if progress and (out / "report.json").exists():
+        print(f"replacing the run in {out}", file=progress, flush=True)
     store = RunStore.create(out, scene_to_dict(scene), everything.triangles, system.body, len(scene.shells))
     newton, clock = make_newton(scene.solver.linear, threads=threads), Clock()
     tally = Tally(detector, system)

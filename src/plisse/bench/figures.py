@@ -25,15 +25,7 @@ class Figure:
 
 
 def conclude(bench: str, threads: int, figures: list[Figure], details: dict[str, Any], path: Path | None) -> int:
-    """Prints the table, writes the JSON; 0 when every figure holds, 1 otherwise."""
-    width = max(len(figure.name) for figure in figures)
-    print(f"{'bench ' + bench + f', {threads} threads':{width}}      value      asked")
-    for figure in figures:
-        sign = "≤" if figure.better == "lower" else "≥"
-        verdict = "holds" if figure.holds else "FALLS SHORT"
-        print(f"{figure.name:{width}} {figure.value:10.3f}  {sign} {figure.asked:8.3f}  {verdict}")
-    for key, value in details.items():
-        print(f"  {key}: {value}")
+    """Writes the JSON, prints the table; 0 when every figure holds, 1 otherwise."""
     if path is not None:
         data = {
             "bench": bench,
@@ -48,4 +40,12 @@ def conclude(bench: str, threads: int, figures: list[Figure], details: dict[str,
             path.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
         except OSError as error:
             raise SceneError(f"The file {path} cannot be written: {error.strerror}.") from None
+    width = max(len(figure.name) for figure in figures)
+    print(f"{'bench ' + bench + f', {threads} threads':{width}}      value      asked")
+    for figure in figures:
+        sign = "≤" if figure.better == "lower" else "≥"
+        verdict = "holds" if figure.holds else "FALLS SHORT"
+        print(f"{figure.name:{width}} {figure.value:10.3f}  {sign} {figure.asked:8.3f}  {verdict}")
+    for key, value in details.items():
+        print(f"  {key}: {value}")
     return 0 if all(figure.holds for figure in figures) else 1

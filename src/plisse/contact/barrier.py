@@ -27,7 +27,7 @@ from plisse.kernels import barrier
 PARALLEL = 1e-3  # edge pairs are mollified below ‖u × v‖² = PARALLEL ‖ū‖² ‖v̄‖², rest lengths [Li2020] §4
 CLOSE = 0.2  # pairs with a smaller part of dhat left take the projected exact Hessian
 LONGEST = 64.0  # edge lengths that a vertex may move relative to its body in one step
-SOON = 1.5  # pairs within this multiple of the active range enter the sparsity pattern ahead of time
+SOON = 2.5  # pairs within this multiple of the active range enter the sparsity pattern ahead of time
 
 
 @dataclass(frozen=True, eq=False)
