@@ -1,12 +1,15 @@
 """The command line as a user meets it: a first scene, its report, export, and mistakes."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from plisse.cli import main
+from plisse.core.state import State
 from plisse.io.ply import read_ply
 
 FIVE_LINES = """[[shell]]
@@ -107,8 +110,8 @@ def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatc
 
     states = plisse.run._states
 
-    def interrupted(*arguments: object) -> object:
-        for number, state in enumerate(states(*arguments)):  # type: ignore[arg-type]
+    def interrupted(*arguments: Any) -> Iterator[State]:
+        for number, state in enumerate(states(*arguments)):
             if number == 3:
                 raise KeyboardInterrupt
             yield state

@@ -16,7 +16,7 @@ from plisse.contact.check import Detector, use_detector_threads
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock
 from plisse.core.state import State
-from plisse.io.render import SHELL_COLORS, Body, Ground, render
+from plisse.io.render import COLLIDER_COLOR, SHELL_COLORS, Body, Ground, render
 from plisse.io.run_store import RunStore
 from plisse.io.scene_file import scene_to_dict
 from plisse.kernels.cache import find_cache_root
@@ -245,6 +245,6 @@ def draw_state(system: System, state: State, path: Path) -> None:
         if body < len(system.scene.shells):
             bodies.append(Body(state.x, triangles, SHELL_COLORS[body % len(SHELL_COLORS)]))
         else:
-            bodies.append(Body(state.x, triangles, (0.62, 0.62, 0.63), two_sided=False, framed=False))
+            bodies.append(Body(state.x, triangles, COLLIDER_COLOR, two_sided=False, framed=False))
     ground = next((Ground(p.normal, p.level) for p in system.half_spaces if p.normal[2] > 0.99), None)
     render(path, bodies, ground=ground, size=PICTURE)

@@ -66,3 +66,12 @@ def make_detector(system: System) -> Detector:
 def at_x(system: System, x: float) -> np.ndarray:
     """Shell vertices whose rest position has this x."""
     return np.flatnonzero(np.abs(system.shells.X[:, 0] - x) < 1e-9)
+
+
+def without_intersections(system: System) -> Iterator[State]:
+    """All states, each of which the independent detector finds clean and which keeps its distances."""
+    detector = make_detector(system)
+    for state in states(system):
+        assert detector.count(state.x) == 0
+        assert system.min_distance_over_offset(state.x) > 1.0
+        yield state

@@ -1,17 +1,15 @@
 """Motion against closed forms: free fall, a sheet on a slope, prescribed motion that contact blocks."""
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 from tests.progressive.scenes import (
     NO_CONTACT,
     Table,
     accepted,
-    make_detector,
     make_newton,
     make_system,
     states,
+    without_intersections,
 )
 
 from plisse.core.potential import Clock, Floats
@@ -174,15 +172,6 @@ def plate_of(system: System, x: Floats) -> Floats:
     return x[system.body == 2]
 
 
-def without_intersections(system: System) -> Iterator[State]:
-    """All states, each of which the independent detector finds clean and which keeps its distances."""
-    detector = make_detector(system)
-    for state in states(system):
-        assert detector.count(state.x) == 0
-        assert system.min_distance_over_offset(state.x) > 1.0
-        yield state
-
-
 @pytest.mark.parametrize("mode", ["static", "dynamic"])
 def test_plate_reaches_what_it_can_reach(mode: str) -> None:
     system = press(0.016, mode)
@@ -196,7 +185,7 @@ def test_plate_never_passes_through_what_blocks_it(mode: str) -> None:
     system = press(0.03, mode)
     for state in without_intersections(system):
         assert plate_of(system, state.x)[:, 2].min() > 2 * OFFSET  # table, offset, cloth, offset, plate
-    assert plate_of(system, state.x)[:, 2].min() < 2 * (OFFSET + DHAT)  # and it does press: both gaps are active
+    assert plate_of(system, state.x)[:, 2].min() < 2 * OFFSET + 2e-3  # and it does press
 
 
 @pytest.mark.parametrize("mode", ["static", "dynamic"])

@@ -1,14 +1,12 @@
 """Prescribed motion: held back by pinned cloth, free of other colliders, exact where nothing is in the way."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.progressive.scenes import Table, accepted, make_detector, make_system, states
+from tests.progressive.scenes import Table, accepted, make_system, without_intersections
 
 from plisse.core.potential import Floats
-from plisse.core.state import State
 from plisse.progressive.assemble import System
 from plisse.scene.schedule import rotation
 
@@ -25,15 +23,6 @@ def scene(shell: Table, colliders: list[Table], mode: str, **more: Any) -> Syste
 
 def moving(translate: list[float], **more: Any) -> Table:
     return {"motion": [{"time": 0.2, "translate": translate}], **more}
-
-
-def clean(system: System) -> Iterator[State]:
-    """All states, each without intersections by the independent detector and with its distances kept."""
-    detector = make_detector(system)
-    for state in states(system):
-        assert detector.count(state.x) == 0
-        assert system.min_distance_over_offset(state.x) > 1.0
-        yield state
 
 
 def of_body(system: System, x: Floats, body: int) -> Floats:
@@ -56,7 +45,7 @@ def test_collider_does_not_pass_through_pinned_cloth(patch: str, mode: str) -> N
     ram = {"shape": "box", "size": [0.05, 0.05, 0.04], "resolution": 2, "translate": [0, 0, 0.03]}
     system = scene(cloth, [{**ram, **moving([0, 0, -0.04])}], mode)
     pinned = np.flatnonzero(~system.free[: system.n_shell])
-    for state in clean(system):
+    for state in without_intersections(system):
         assert np.array_equal(state.x[pinned], system.x0[pinned])
         low = of_body(system, state.x, 1)[:, 2].min()
         assert low > OFFSET
@@ -76,7 +65,7 @@ def test_colliders_pass_through_each_other(mode: str) -> None:
     bar = {"shape": "box", "size": [0.1, 0.03, 0.03], "resolution": 2, "translate": [-0.07, 0, -0.1]}
     cloth = {"shape": "grid", "width": 0.1, "height": 0.1, "resolution": 5, "translate": [0, 0, 0.004]}
     system = scene(cloth, [post, {**bar, **moving([0.14, 0, 0])}], mode)
-    for state in clean(system):
+    for state in without_intersections(system):
         reached = system.prescribed(system.x0, state.time)
         assert np.array_equal(state.x[system.n_shell :], reached[system.n_shell :])
     assert of_body(system, state.x, 2)[:, 0].mean() == pytest.approx(0.07, abs=1e-12)
@@ -95,7 +84,7 @@ def test_free_pin_arrives_exactly(mode: str) -> None:
     system = scene(cloth, [], mode)
     led = system.is_scripted
     assert led.sum() == 7
-    for state in (state for state in clean(system) if state.accepted):
+    for state in (state for state in without_intersections(system) if state.accepted):
         # also on the way: every step ends at its own time's place
         assert np.array_equal(state.x[led], system.prescribed(system.x0, state.time)[led])
     place = system.x0[led] @ rotation([0, 40, 10]).T + [0.01, 0.05, -0.03]
