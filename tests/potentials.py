@@ -14,6 +14,7 @@ from plisse.contact.halfspace import HalfSpace
 from plisse.core import shapes
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Hessian, Potential, Sum
+from plisse.energies.arap import Arap
 from plisse.energies.bending import Bending
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
 from plisse.energies.loads import Gravity, Pressure, Wind
@@ -59,6 +60,37 @@ def stretched(rng: np.random.Generator) -> Floats:
     return SHEET.X @ F.T + rng.uniform(-2e-4, 2e-4, SHEET.X.shape)
 
 
+def principal_stretches(mesh: Mesh, x: Floats) -> Floats:
+    """σ₁ ≥ σ₂ of each triangle (m, 2), from edge vectors and not by the package's kernels."""
+
+    def frame(X: Floats) -> Floats:
+        corner = X[mesh.triangles]
+        return np.stack([corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]], axis=2)
+
+    rest, now = frame(mesh.X), frame(x)
+    a, c = (np.einsum("mki,mkj->mij", each, each) for each in (rest, now))
+    values = np.linalg.eigvals(np.linalg.solve(a, c)).real
+    return np.sqrt(np.sort(values, axis=1)[:, ::-1])
+
+
+def tension_states(stretches: Floats, nu: float) -> tuple[np.ndarray, Floats]:
+    """0 slack, 1 wrinkled, 2 taut for each pair of stretches (m, 2), and how far it is from another state (m,)."""
+    s1, s2 = stretches.T
+    # ∂W/∂σ₂ = 0 over E: positive where taut
+    cross = (s2**2 - 1.0) / (2.0 * (1.0 + nu)) + nu / (1.0 - nu**2) * np.log(s1 * s2)
+    state = np.where(s1 <= 1.0, 0, np.where(cross < 0.0, 1, 2))
+    return state, np.where(s1 <= 1.0, 1.0 - s1, np.minimum(s1 - 1.0, np.abs(cross)))
+
+
+def wrinkled(rng: np.random.Generator) -> Floats:
+    """States with slack, wrinkled and taut triangles, none of them close to becoming another."""
+    while True:
+        x = SHEET.X * rng.uniform(0.93, 1.05) + rng.uniform(-0.02, 0.02, SHEET.X.shape)
+        state, distance = tension_states(principal_stretches(SHEET, x), 0.3)
+        if distance.min() > 2e-3 and len(np.unique(state)) == 3:
+            return x
+
+
 def two_sheets() -> Surface:
     """Two irregular sheets, one close above the other, in contact but not adjacent."""
     lower = shapes.grid(0.3, 0.3, resolution=(5, 5), diagonals="jittered", seed=1)
@@ -91,6 +123,12 @@ def make_wind(k: float) -> Wind:
     )  # fmt: skip
 
 
+def make_membrane(k: float, compression: float) -> Membrane:
+    return Membrane(
+        SHEET, E=full(SHEET, k), nu=full(SHEET, 0.3), thickness=full(SHEET, 1e-3), compression=compression
+    )  # fmt: skip
+
+
 def make_limit(k: float) -> StrainLimit:
     return StrainLimit(
         SHEET, selected=full(SHEET, 1.0) > 0, onset=full(SHEET, 1.0), limit=full(SHEET, 1.3),
@@ -106,6 +144,8 @@ CASES: dict[str, Case] = {
         lambda k: Membrane(SHEET, E=full(SHEET, k), nu=full(SHEET, 0.3), thickness=full(SHEET, 1e-3)),
         crumpled(SHEET, 0.02),
     ),
+    "membrane, compression 0.3": Case(lambda k: make_membrane(k, 0.3), wrinkled),
+    "membrane, compression 0.03": Case(lambda k: make_membrane(k, 0.03), wrinkled),
     "bending": Case(
         lambda k: Bending(
             SHEET, E=full(SHEET, k, hinges=True), nu=full(SHEET, 0.3, hinges=True),
@@ -114,6 +154,12 @@ CASES: dict[str, Case] = {
         crumpled(SHEET, 0.02), exact_projection=False,
     ),
     "strain limit": Case(make_limit, stretched),
+    "as rigid as possible": Case(
+        lambda k: Arap(
+            SHEET, selected=np.arange(len(SHEET.triangles)) % 3 > 0, kappa=full(SHEET, k), thickness=full(SHEET, 1e-3)
+        ),
+        crumpled(SHEET, 0.02),
+    ),
     "barrier": Case(lambda k: Barrier(SURFACE, kappa=k, margin=1e-3), touching, spacing=3e-8, exact_projection=False),
     "half-space": Case(
         lambda k: HalfSpace(

@@ -63,12 +63,12 @@ def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path
     sets = ["shell.vertices=196", "time.mode=dynamic", "time.duration=0.06", "contact.enabled=true"]
     assert run(scene, out, *sets) == 0
     assert main(["export", str(out), "--format", "ply", "--out", str(tmp_path / "ply")]) == 0
-    frames = sorted((tmp_path / "ply" / "level-0").iterdir())
+    frames = sorted((tmp_path / "ply" / "level-0").glob("*.ply"))
     assert [frame.name for frame in frames] == [f"frame-{i:04d}.ply" for i in range(4)]
     X, triangles = read_ply(frames[-1])
     x = np.load(out / "level-0" / "frame-0003.npy")
     assert len(X) == 196 and np.array_equal(X, x[:196]) and triangles.max() == 195
-    ball, _ = read_ply(tmp_path / "ply" / "colliders" / "frame-0003.ply")
+    ball, _ = read_ply(tmp_path / "ply" / "level-0" / "colliders" / "frame-0003.ply")
     assert np.array_equal(ball, x[196:])
 
 
@@ -108,15 +108,15 @@ def test_a_mesh_that_is_not_manifold_is_refused(
 def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     import plisse.run
 
-    states = plisse.run._states
+    settle = plisse.run.settle
 
-    def interrupted(*arguments: Any) -> Iterator[State]:
-        for number, state in enumerate(states(*arguments)):
+    def interrupted(*arguments: Any, **options: Any) -> Iterator[State]:
+        for number, state in enumerate(settle(*arguments, **options)):
             if number == 3:
                 raise KeyboardInterrupt
             yield state
 
-    monkeypatch.setattr(plisse.run, "_states", interrupted)
+    monkeypatch.setattr(plisse.run, "settle", interrupted)
     assert run(scene, tmp_path / "run", "shell.vertices=100") == 130
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert report["levels"][0]["newton_iterations"] == 3

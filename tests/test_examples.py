@@ -43,7 +43,7 @@ def run_example(name: str, sets: list[str], out: Path) -> Outcome:
     level = report["levels"][0]
     frames = sorted((out / "level-0").glob("frame-*.npy"))
     x = np.stack([np.load(frame)[: level["vertices"]] for frame in frames])
-    with np.load(out / "mesh.npz") as mesh:
+    with np.load(out / "level-0" / "mesh.npz") as mesh:
         triangles = mesh["triangles"][: level["triangles"]]
     assert (out / "preview.png").stat().st_size > 1000
     return Outcome(x, triangles, level, report["contact"])

@@ -1,9 +1,12 @@
 """Plissé: cloth and shells with guaranteed intersection-free frictional contact.
 
 scene = plisse.load("tablecloth.toml")
-system = plisse.assemble(scene, ".")
-for state in plisse.relax(system, plisse.make_newton(threads=2), plisse.Clock()):
+ladder = plisse.build_hierarchy(scene, ".")
+newton, clock = plisse.make_newton(threads=2), plisse.Clock()
+for state in plisse.preview(ladder, newton, clock):
     ...  # stop iterating and it is interrupted
+for fine in plisse.refine(ladder, newton, clock, state):
+    ...  # a change of the scene: plisse.preview(ladder.changed(scene, "."), newton, clock, state)
 """
 
 from __future__ import annotations
@@ -20,27 +23,35 @@ if TYPE_CHECKING:
     from plisse.io.scene_file import load_scene as load
     from plisse.progressive.assemble import System, assemble
     from plisse.progressive.dynamics import animate
-    from plisse.progressive.quasistatics import relax
-    from plisse.run import run_scene
+    from plisse.progressive.ladder import Ladder, build_hierarchy
+    from plisse.progressive.quasistatics import preview, refine, relax, settle
+    from plisse.run import refine_run, run_scene
     from plisse.solve.newton import Newton, make_newton
 
 # where each public name lives; imported at first use, so that `plisse --help` stays quick
 _HOMES = {
     "Clock": ("plisse.core.potential", "Clock"),
+    "Ladder": ("plisse.progressive.ladder", "Ladder"),
     "Newton": ("plisse.solve.newton", "Newton"),
     "SceneError": ("plisse.core.errors", "SceneError"),
     "State": ("plisse.core.state", "State"),
     "System": ("plisse.progressive.assemble", "System"),
     "animate": ("plisse.progressive.dynamics", "animate"),
     "assemble": ("plisse.progressive.assemble", "assemble"),
+    "build_hierarchy": ("plisse.progressive.ladder", "build_hierarchy"),
     "load": ("plisse.io.scene_file", "load_scene"),
     "make_newton": ("plisse.solve.newton", "make_newton"),
+    "preview": ("plisse.progressive.quasistatics", "preview"),
+    "refine": ("plisse.progressive.quasistatics", "refine"),
+    "refine_run": ("plisse.run", "refine_run"),
     "relax": ("plisse.progressive.quasistatics", "relax"),
     "run_scene": ("plisse.run", "run_scene"),
+    "settle": ("plisse.progressive.quasistatics", "settle"),
 }
 
 __all__ = [
     "Clock",
+    "Ladder",
     "Newton",
     "SceneError",
     "State",
@@ -48,10 +59,15 @@ __all__ = [
     "__version__",
     "animate",
     "assemble",
+    "build_hierarchy",
     "load",
     "make_newton",
+    "preview",
+    "refine",
+    "refine_run",
     "relax",
     "run_scene",
+    "settle",
 ]
 
 

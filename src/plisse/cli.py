@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 from plisse._version import __version__
 from plisse.core.errors import SceneError
@@ -29,8 +30,18 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="override a value, e.g. contact.friction=0.5",
     )
+    run.add_argument("--preview-only", action="store_true", help="level 0 alone")
+    run.add_argument("--to-level", type=_level, metavar="K", help="the finest level to go to")
     run.add_argument("--threads", type=_threads, default=cores, help=f"threads (default: {cores})")
     run.set_defaults(action=_run)
+
+    refine = commands.add_parser("refine", help="go on with a run: tighter, finer, or where it was interrupted")
+    refine.add_argument("run", type=Path, help="folder of a run")
+    refine.add_argument("--tol", type=_tolerance, help="tolerance of the finest level from now on [m/s]")
+    refine.add_argument("--levels", type=_level, metavar="N", help="number of levels from now on")
+    refine.add_argument("--to-level", type=_level, metavar="K", help="the finest level to go to")
+    refine.add_argument("--threads", type=_threads, default=cores, help=f"threads (default: {cores})")
+    refine.set_defaults(action=_refine)
 
     export = commands.add_parser("export", help="write the frames of a run in another format")
     export.add_argument("run", type=Path, help="folder of a run")
@@ -50,6 +61,22 @@ def _threads(text: str) -> int:
     if not text.isdigit() or not 1 <= int(text) <= 256:
         raise argparse.ArgumentTypeError(f"must be a whole number from 1 to 256, not {text!r}")
     return int(text)
+
+
+def _level(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
+    return int(text)
+
+
+def _tolerance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
+    return value
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -75,18 +102,44 @@ def _run(options: argparse.Namespace) -> int:
     scene = load_scene(options.scene, options.set)
     from plisse.run import run_scene
 
-    report = run_scene(scene, options.scene.parent, options.out, threads=options.threads, progress=sys.stderr)
-    level = report["levels"][-1]
-    ended = "in equilibrium" if level["converged"] else "stopped"
-    if scene.time.mode == "dynamic":
-        ended = "done"
-    print(
-        f"{scene.name}: {ended} after {level['steps']} steps, {level['newton_iterations']} Newton iterations, "
-        f"{report['wall_s']:.1f} s; {level['vertices']} vertices, {level['intersections']} intersections in "
-        f"{level['states_checked']} states checked."
+    if options.preview_only and options.to_level:
+        raise SceneError("--preview-only is --to-level 0: give one of them.")
+    to_level = 0 if options.preview_only else options.to_level
+    report = run_scene(
+        scene, options.scene.parent, options.out, threads=options.threads, to_level=to_level, progress=sys.stderr
     )
-    print(f"picture: {options.out / 'preview.png'}")
-    print(f"report:  {options.out / 'report.json'}")
+    return _conclude(report, options.out)
+
+
+def _refine(options: argparse.Namespace) -> int:
+    _allow_threads(options.threads)
+    from plisse.run import refine_run
+
+    report = refine_run(
+        options.run,
+        threads=options.threads,
+        tol=options.tol,
+        levels=options.levels,
+        to_level=options.to_level,
+        progress=sys.stderr,
+    )
+    return _conclude(report, options.run)
+
+
+def _conclude(report: dict[str, Any], out: Path) -> int:
+    """Says how a run ended, and what to do where it did not end well."""
+    levels = report["levels"]
+    level, static = levels[-1], levels[-1]["unconverged_steps"] is None
+    ended = "done" if not static else "in equilibrium" if level["converged"] else "stopped"
+    steps = " + ".join(str(entry["steps"]) for entry in levels)
+    print(
+        f"{report['scene']}: {ended} after {steps} steps, {sum(entry['newton_iterations'] for entry in levels)} Newton "
+        f"iterations, {report['wall_s']:.1f} s; {level['vertices']} vertices, "
+        f"{sum(entry['intersections'] for entry in levels)} intersections in "
+        f"{sum(entry['states_checked'] for entry in levels)} states checked."
+    )
+    print(f"picture: {out / ('levels.png' if len(levels) > 1 else 'preview.png')}")
+    print(f"report:  {out / 'report.html'}")
     if level["missed_keyframes"] > report["contact"]["dhat"]:
         print(
             f"plisse: contact or a strain limit held scripted vertices back by up to {level['missed_keyframes']:.3g} m "
@@ -99,22 +152,18 @@ def _run(options: argparse.Namespace) -> int:
             "solver.max_iterations or take a smaller time.h.",
             file=sys.stderr,
         )
-    if (
-        scene.time.mode == "static"
-        and not level["converged"]
-        and level["contacts"] == 0
-        and level["force_balance"] > 0.5
-    ):
+    if not static or level["converged"]:
+        return 0
+    if level["contacts"] == 0 and level["force_balance"] > 0.5:
         print("plisse: nothing holds the shells up: add a pin, a floor or a collider below them.", file=sys.stderr)
-        return 1
-    if scene.time.mode == "static" and not level["converged"]:
+    else:
         print(
-            f"plisse: no equilibrium within time.max_steps = {scene.time.max_steps} (residual {level['residual']:.2g}, "
-            f"force balance {level['force_balance']:.2g}): try --set time.max_steps={2 * scene.time.max_steps}.",
+            f"plisse: no equilibrium on level {level['level']} within {level['steps']} steps (residual "
+            f"{level['residual']:.2g}, force balance {level['force_balance']:.2g}): try --set time.max_steps="
+            f"{2 * level['steps']}.",
             file=sys.stderr,
         )
-        return 1
-    return 0
+    return 1
 
 
 def _export(options: argparse.Namespace) -> int:

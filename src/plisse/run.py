@@ -1,10 +1,10 @@
-"""A whole run: generators consumed, frames written, invariants checked, a report and a picture left behind."""
+"""A whole run: generators consumed, frames written, invariants checked, a report and pictures left behind."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -16,18 +16,24 @@ from plisse.contact.check import Detector, use_detector_threads
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock
 from plisse.core.state import State
-from plisse.io.render import COLLIDER_COLOR, SHELL_COLORS, Body, Ground, render
+from plisse.io.page import write_page
+from plisse.io.progress import ProgressLine
+from plisse.io.render import COLLIDER_COLOR, SHELL_COLORS, Body, Camera, Ground, frame, render, render_strip
 from plisse.io.run_store import RunStore
-from plisse.io.scene_file import scene_to_dict
+from plisse.io.scene_file import scene_from_dict, scene_to_dict
 from plisse.kernels.cache import find_cache_root
-from plisse.progressive.assemble import System, assemble
+from plisse.progressive.assemble import System
+from plisse.progressive.consistency import compare_levels
 from plisse.progressive.dynamics import animate
-from plisse.progressive.quasistatics import relax
+from plisse.progressive.ladder import Ladder, build_hierarchy
+from plisse.progressive.quasistatics import refine, settle
 from plisse.scene.scene import Scene
 from plisse.solve.newton import Newton, make_newton
 
 CHECK_EVERY = 10  # accepted states between two looks of the independent detector
 PICTURE = (1024, 768)  # pixels
+STRIP = (480, 440)  # pixels of one level in the picture of all levels
+HISTORY = ("residual", "energy", "force_balance", "contacts", "step_length")
 
 
 def use_threads(threads: int) -> None:
@@ -36,46 +42,9 @@ def use_threads(threads: int) -> None:
     use_detector_threads(threads)
 
 
-class ProgressLine:
-    """One live line on a terminal, plain lines a few seconds apart elsewhere."""
-
-    def __init__(self, stream: TextIO, steps: int | None) -> None:
-        self._stream, self._steps = stream, steps
-        self._live = stream.isatty()
-        self._began = self._shown = time.perf_counter()
-        self._width = 0
-
-    def show(self, state: State) -> None:
-        now = time.perf_counter()
-        if now - self._shown < (0.1 if self._live else 5.0):
-            return
-        self._shown = now
-        each = (now - self._began) / max(state.step, 1)
-        # how many steps equilibrium takes is not known ahead: its force balance shows how near it is
-        eta = f"ETA {each * (self._steps - state.step):.0f} s" if self._steps else f"balance {state.force_balance:.3f}"
-        self._print(
-            f"level {state.level}  step {state.step}{f'/{self._steps}' if self._steps else ''}  "
-            f"newton {state.newton_iteration}  "
-            f"|d|/(h√n) {state.residual:.2e}  contacts {state.contacts}  α {state.step_length:.2f}  "
-            f"{each:.2f} s/step  {eta}"
-        )
-
-    def end(self) -> None:
-        if self._live and self._width:
-            self._stream.write("\n")
-
-    def _print(self, text: str) -> None:
-        if self._live:
-            self._stream.write("\r" + text.ljust(self._width))
-            self._width = len(text)
-        else:
-            self._stream.write(text + "\n")
-        self._stream.flush()
-
-
 @dataclass
 class Tally:
-    """What the invariants were over a run's accepted states."""
+    """What the invariants were over a level's accepted states."""
 
     detector: Detector
     system: System
@@ -87,6 +56,11 @@ class Tally:
     distance: float = np.inf
     stretch: float = 0.0
     last_checked: State | None = field(default=None, repr=False)
+
+    @classmethod
+    def of(cls, system: System) -> Tally:
+        mesh = system.everything
+        return cls(Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell), system)
 
     def look(self, state: State, *, final: bool = False) -> None:
         """Counts an accepted Newton iterate; looks closely at every tenth and at the final one."""
@@ -106,76 +80,280 @@ class Tally:
             )
 
 
-def run_scene(scene: Scene, base: Path, out: Path, *, threads: int, progress: TextIO | None = None) -> dict[str, Any]:
-    """Runs a scene into the folder `out` and returns its report. Ctrl-C keeps what is done and is raised again."""
+@dataclass
+class LevelRun:
+    """One level of a run: its last state, and what the report says of it."""
+
+    tally: Tally
+    newton: Newton
+    clock: Clock
+    state: State
+    wall: float = 0.0
+    frames: int = 0
+    written: State | None = None
+    history: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in HISTORY})
+
+    def keep(self, state: State) -> None:
+        self.state = state
+        for name, values in self.history.items():
+            values.append(getattr(state, name))
+
+
+class Run:
+    """A ladder of levels that is climbed into a run folder."""
+
+    def __init__(self, ladder: Ladder, store: RunStore, *, threads: int, progress: TextIO | None) -> None:
+        self.ladder, self.store, self.threads = ladder, store, threads
+        self.scene = ladder.scene
+        self.dynamic = self.scene.time.mode == "dynamic"
+        self.levels: dict[int, LevelRun] = {}
+        self.earlier: list[dict[str, Any]] = []  # what the report says of levels that are not run again
+        self.line: ProgressLine | None = None
+        if progress is not None:
+            steps = self.scene.time.steps if self.dynamic else None
+            self.line = ProgressLine(progress, steps=steps, levels=ladder.finest + 1)
+        self._camera: Camera | None = None
+
+    def climb(self, start: State | None, *, level: int, to_level: int, tol: float | None = None) -> None:
+        """From a level's state, or its very start, to equilibrium there and on the levels above."""
+        state = start
+        if start is None or not start.converged or tol is not None:
+            states = settle(self.ladder, *self._tools(level), level=level, start=start, tol=tol)
+            state = self._follow(self._dynamic_states(level) if self.dynamic else states)
+        while state is not None and state.converged and state.level < to_level:
+            below = state
+            tools = self._tools(below.level + 1)
+            state = self._follow(refine(self.ladder, *tools, below, to_level=below.level + 1))
+
+    def _dynamic_states(self, level: int) -> Iterator[State]:
+        return animate(self.ladder.system(level), *self._tools(level))
+
+    def _tools(self, level: int) -> tuple[Newton, Clock]:
+        """A level's own solver and clock, so that the report can tell levels apart."""
+        self._newton, self._clock = make_newton(self.scene.solver.linear, threads=self.threads), Clock()
+        return self._newton, self._clock
+
+    def _follow(self, states: Iterator[State]) -> State | None:
+        """Consumes the states of one level, the last of which is kept whatever happens."""
+        began, run, state = time.perf_counter(), None, None
+        try:
+            for state in states:
+                system = self.ladder.latest
+                if state.level != system.level:
+                    continue  # still on the way to a feasible start
+                if run is None:
+                    run = self._begin(system, state)
+                run.tally.look(state)
+                if self.line:
+                    self.line.show(state)
+                if not state.accepted:
+                    continue
+                run.keep(state)
+                if self.dynamic and state.step % self.scene.time.frame_every == 0:
+                    self._write_frame(run)
+        finally:
+            if run is not None:
+                self._end(run, time.perf_counter() - began)
+        return run.state if run is not None else None
+
+    def _begin(self, system: System, state: State) -> LevelRun:
+        start = State(system.level, 0, 0.0, system.x0, system.v0)
+        run = LevelRun(Tally.of(system), self._newton, self._clock, start)
+        self.levels[system.level] = run
+        self.store.begin_level(system.level, system.everything.triangles, system.body, len(self.scene.shells))
+        self.store.write_frame(system.level, 0, system.x0)
+        return run
+
+    def _write_frame(self, run: LevelRun) -> None:
+        run.frames, run.written = run.frames + 1, run.state
+        self.store.write_frame(run.state.level, run.frames, run.state.x)
+
+    def _end(self, run: LevelRun, wall: float) -> None:
+        run.wall = wall
+        run.tally.look(run.state, final=True)
+        if run.written is not run.state and run.state.step > 0:
+            self._write_frame(run)
+        self.store.write_state(run.state)
+        bodies, ground = describe_state(run.tally.system, run.state)
+        self._camera = self._camera or frame(bodies, size=PICTURE)
+        path = self.store.folder / f"level-{run.state.level}" / "picture.png"
+        render(path, bodies, ground=ground, size=PICTURE, camera=self._camera)
+        if self.line and self.ladder.finest > 0:
+            self.line.say(
+                f"level {run.state.level}: {run.tally.system.n_shell} vertices, {run.state.step} steps, {wall:.1f} s, "
+                f"{'in equilibrium' if run.state.converged else 'not in equilibrium'}; picture {path}"
+            )
+        elif self.line:
+            self.line.end()
+
+    def conclude(self, total: float) -> dict[str, Any]:
+        """Writes pictures of all levels, the report and its page."""
+        report = self._report(total)
+        self.store.write_json("report.json", report)
+        states = self.store.read_states()
+        if states:
+            last = self.store.folder / f"level-{max(self.levels, default=states[-1].level)}" / "picture.png"
+            (self.store.folder / "preview.png").write_bytes(last.read_bytes())
+        if len(self.levels) > 1:
+            drawn = [describe_state(run.tally.system, run.state) for run in self.levels.values()]
+            labels = [
+                f"level {k}, {len(run.tally.system.shells.triangles):,} triangles" for k, run in self.levels.items()
+            ]
+            path = self.store.folder / "levels.png"
+            camera = frame([body for bodies, _ in drawn for body in bodies], size=STRIP)
+            render_strip(path, [b for b, _ in drawn], labels, ground=drawn[-1][1], size=STRIP, camera=camera)
+        write_page(report, self.store.folder, self.store.folder / "report.html")
+        return report
+
+    def _report(self, total: float) -> dict[str, Any]:
+        contact = self.scene.contact
+        levels = [self._level_report(run) for run in self.levels.values()]
+        report: dict[str, Any] = {
+            "version": __version__,
+            "scene": self.scene.name,
+            "method": self.scene.hierarchy.method,
+            "threads": self.threads,
+            "seed": self.scene.seed,
+            "wall_s": round(total, 3),
+            "contact": {"dhat": contact.dhat, "offset": contact.offset, "stiffness": contact.stiffness},
+            "levels": sorted([*self.earlier, *levels], key=lambda entry: int(entry["level"])),
+        }
+        if not self.dynamic:
+            states = {state.level: state.x for state in self.store.read_states()}
+            states |= {k: run.state.x for k, run in self.levels.items()}
+            metrics = compare_levels(self.ladder, states, threads=self.threads)
+            for entry in report["levels"]:
+                entry["metrics"] = metrics[entry["level"]]
+        return report
+
+    def _level_report(self, run: LevelRun) -> dict[str, Any]:
+        seconds, state, tally, system = run.clock.seconds, run.state, run.tally, run.tally.system
+        split = {part: round(seconds[part], 4) for part in ("elastic", "contact", "ccd", "linear")}
+        split["other"] = round(max(run.wall - sum(split.values()), 0.0), 4)
+        return {
+            "level": state.level,
+            "vertices": system.n_shell,
+            "triangles": len(system.shells.triangles),
+            "steps": state.step,
+            "newton_iterations": state.newton_iterations,
+            "wall_s": round(run.wall, 3),
+            "converged": tally.unconverged == 0 if self.dynamic else state.converged,
+            "residual": state.residual,
+            "force_balance": state.force_balance,
+            "energy": state.energy,
+            "intersections": tally.intersections,
+            "states_checked": tally.checked,
+            "contacts": state.contacts,
+            "unconverged_steps": tally.unconverged if self.dynamic else None,
+            "missed_keyframes": tally.missed if self.dynamic else state.missed,
+            "min_distance_over_offset": tally.distance if np.isfinite(tally.distance) else None,
+            "max_stretch_over_limit": tally.stretch if system.strain_limit is not None else None,
+            "time_split": split,
+            "linear_split": {part: round(seconds[part], 4) for part in ("symbolic", "numeric", "solve")},
+            "symbolic_factorisations": run.newton.analyses,
+            "numeric_factorisations": run.newton.factorisations,
+            "candidate_builds": system.barrier.builds if system.barrier is not None else 0,
+            "history": run.history,
+        }
+
+
+def run_scene(
+    scene: Scene,
+    base: Path,
+    out: Path,
+    *,
+    threads: int,
+    to_level: int | None = None,
+    progress: TextIO | None = None,
+) -> dict[str, Any]:
+    """Runs a scene into the folder `out` and returns its report. Ctrl-C keeps what is done and is raised again.
+
+    to_level: the finest level to go to; the methods "direct" and "plain" run that one alone.
+    """
     began = time.perf_counter()
     use_threads(threads)
-    system = assemble(scene, base)
-    everything = system.everything
-    detector = Detector(everything.X, everything.edges, everything.triangles, system.n_shell)
-    _check_start(system, detector)
+    ladder = build_hierarchy(scene, base)
+    last = ladder.finest if to_level is None else to_level
+    if not 0 <= last <= ladder.finest:
+        raise SceneError(f"There is no level {last}: the scene has levels 0 to {ladder.finest}.")
+    first = last if scene.hierarchy.method in ("direct", "plain") else 0
+    check_start(ladder.system(first))
     if progress and (out / "report.json").exists():
         print(f"replacing the run in {out}", file=progress, flush=True)
-    store = RunStore.create(out, scene_to_dict(scene), everything.triangles, system.body, len(scene.shells))
-    newton, clock = make_newton(scene.solver.linear, threads=threads), Clock()
-    tally = Tally(detector, system)
-    state = State(0, 0, 0.0, system.x0, system.v0)
-    store.write_frame(0, 0, state.x)
-    dynamic = scene.time.mode == "dynamic"
     if progress and not any(find_cache_root().glob("*")):
         print("first run: compiling the kernels, about a minute", file=progress, flush=True)
-    line = ProgressLine(progress, scene.time.steps if dynamic else None) if progress else None
-    solving = time.perf_counter()
+    store = RunStore.create(out, scene_to_dict(ladder.scene), ladder.base)
+    run = Run(ladder, store, threads=threads, progress=progress)
+    return _climb(run, None, began, level=first, to_level=last)
+
+
+def refine_run(
+    folder: Path,
+    *,
+    threads: int,
+    tol: float | None = None,
+    levels: int | None = None,
+    to_level: int | None = None,
+    progress: TextIO | None = None,
+) -> dict[str, Any]:
+    """Goes on with a run where it stands: to a tighter tol on its finest level, to further levels, or to its end.
+
+    Coarser levels are not repeated.
+    """
+    began = time.perf_counter()
+    use_threads(threads)
+    store = RunStore.open(folder)
+    scene = scene_from_dict(store.read_json("scene.json"), folder)
+    if scene.time.mode == "dynamic":
+        raise SceneError(f"{folder} is a run in time, which cannot be refined so far: run its scene again.")
+    if levels is not None and levels <= scene.hierarchy.levels:
+        raise SceneError(
+            f"{folder} has {scene.hierarchy.levels} levels already: ask for more, e.g. --levels {levels + 1}."
+        )
+    solver = scene.solver if tol is None else replace(scene.solver, tol=tol)
+    scene = replace(scene, solver=solver, hierarchy=replace(scene.hierarchy, levels=levels or scene.hierarchy.levels))
+    ladder = Ladder.of(scene, store.read_geometry())
+    states = store.read_states()
+    if scene.hierarchy.method in ("direct", "plain") or not states:
+        raise SceneError(f"{folder} holds no level to go on from: run its scene again.")
+    last = ladder.finest if to_level is None else to_level
+    state = states[-1]
+    if not state.level <= last <= ladder.finest:
+        raise SceneError(f"There is no level {last} to refine to: the run stands at {state.level} of {ladder.finest}.")
+    run = Run(ladder, store, threads=threads, progress=progress)
+    # the tolerance is the finest level's: a coarser one that has converged stays as it is
+    tighter = tol if state.level == ladder.finest else None
+    known = store.read_json("report.json")["levels"] if (folder / "report.json").is_file() else []
+    again = state.level if tighter is not None or not state.converged else state.level + 1
+    run.earlier = [entry for entry in known if entry["level"] < again]
+    store.write_json("scene.json", scene_to_dict(scene))
+    return _climb(run, state, began, level=state.level, to_level=last, tol=tighter)
+
+
+def _climb(
+    run: Run, start: State | None, began: float, *, level: int, to_level: int, tol: float | None = None
+) -> dict[str, Any]:
     interrupted = False
-    written, frame = 0, 0
     try:
-        for latest in _states(system, newton, clock):
-            tally.look(latest)
-            if line:
-                line.show(latest)
-            if not latest.accepted:
-                continue
-            state = latest
-            if dynamic and state.step % scene.time.frame_every == 0:
-                frame, written = frame + 1, state.step
-                store.write_frame(0, frame, state.x)
+        run.climb(start, level=level, to_level=to_level, tol=tol)
     except KeyboardInterrupt:
         interrupted = True
-    tally.look(state, final=True)
-    if state.step != written:
-        store.write_frame(0, frame + 1, state.x)
-    wall = time.perf_counter() - solving
-    if line:
-        line.end()
-    report = _report(
-        scene,
-        system,
-        newton,
-        clock,
-        tally,
-        state,
-        threads=threads,
-        wall=wall,
-        total=time.perf_counter() - began,
-    )
-    store.write_json("report.json", report)
-    draw_state(system, state, out / "preview.png")
+    report = run.conclude(time.perf_counter() - began)
     if interrupted:
         raise KeyboardInterrupt
     return report
 
 
-def _states(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
-    return (animate if system.scene.time.mode == "dynamic" else relax)(system, newton, clock)
-
-
-def _check_start(system: System, detector: Detector) -> None:
+def check_start(system: System) -> None:
+    """Raises SceneError where bodies start inside of each other or closer than the contact offset."""
     if not system.scene.contact.enabled:
         return
+    mesh = system.everything
+    detector = Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell)
     found = detector.count(system.x0)
     if found:
         pair = detector.intersections(system.x0)[0]
-        edge, triangle = system.everything.edges[pair[0]], system.everything.triangles[pair[1]]
+        edge, triangle = mesh.edges[pair[0]], mesh.triangles[pair[1]]
         here, there = system.name_of(edge[0]), system.name_of(triangle[0])
         remedy = "move them apart" if here != there else "mend its mesh, e.g. merge vertices that coincide"
         raise SceneError(
@@ -185,59 +363,8 @@ def _check_start(system: System, detector: Detector) -> None:
     system.check_start()
 
 
-def _report(
-    scene: Scene,
-    system: System,
-    newton: Newton,
-    clock: Clock,
-    tally: Tally,
-    state: State,
-    *,
-    threads: int,
-    wall: float,
-    total: float,
-) -> dict[str, Any]:
-    seconds = clock.seconds
-    split = {part: round(seconds[part], 4) for part in ("elastic", "contact", "ccd", "linear")}
-    split["other"] = round(max(wall - sum(split.values()), 0.0), 4)
-    return {
-        "version": __version__,
-        "scene": scene.name,
-        "threads": threads,
-        "seed": scene.seed,
-        "wall_s": round(total, 3),
-        "contact": {"dhat": system.dhat, "offset": system.offset, "stiffness": system.stiffness},
-        "levels": [
-            {
-                "level": 0,
-                "vertices": system.n_shell,
-                "triangles": len(system.shells.triangles),
-                "steps": state.step,
-                "newton_iterations": state.newton_iterations,
-                "wall_s": round(wall, 3),
-                "converged": state.converged if scene.time.mode == "static" else tally.unconverged == 0,
-                "residual": state.residual,
-                "force_balance": state.force_balance,
-                "energy": state.energy,
-                "intersections": tally.intersections,
-                "states_checked": tally.checked,
-                "contacts": state.contacts,
-                "unconverged_steps": tally.unconverged if scene.time.mode == "dynamic" else None,
-                "missed_keyframes": state.missed if scene.time.mode == "static" else tally.missed,
-                "min_distance_over_offset": tally.distance if np.isfinite(tally.distance) else None,
-                "max_stretch_over_limit": tally.stretch if system.strain_limit is not None else None,
-                "time_split": split,
-                "linear_split": {part: round(seconds[part], 4) for part in ("symbolic", "numeric", "solve")},
-                "symbolic_factorisations": newton.analyses,
-                "numeric_factorisations": newton.factorisations,
-                "candidate_builds": system.barrier.builds if system.barrier is not None else 0,
-            }
-        ],
-    }
-
-
-def draw_state(system: System, state: State, path: Path) -> None:
-    """The picture of a state: each shell in its own colour, colliders grey, the first level floor as ground."""
+def describe_state(system: System, state: State) -> tuple[list[Body], Ground | None]:
+    """What to draw of a state: each shell in its own colour, colliders grey, the first level floor as ground."""
     bodies = []
     triangle_body = system.body[system.everything.triangles[:, 0]]
     for body in range(int(system.body.max()) + 1):
@@ -246,5 +373,4 @@ def draw_state(system: System, state: State, path: Path) -> None:
             bodies.append(Body(state.x, triangles, SHELL_COLORS[body % len(SHELL_COLORS)]))
         else:
             bodies.append(Body(state.x, triangles, COLLIDER_COLOR, two_sided=False, framed=False))
-    ground = next((Ground(p.normal, p.level) for p in system.half_spaces if p.normal[2] > 0.99), None)
-    render(path, bodies, ground=ground, size=PICTURE)
+    return bodies, next((Ground(p.normal, p.level) for p in system.half_spaces if p.normal[2] > 0.99), None)

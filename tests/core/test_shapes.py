@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from plisse.contact.check import Detector
 from plisse.core.errors import SceneError
-from plisse.core.mesh import check_manifold
-from plisse.core.shapes import box, cylinder, disc, grid, make_shape, sphere, torus
+from plisse.core.mesh import Floats, Mesh, check_manifold
+from plisse.core.shapes import DIAGONALS, bowl, box, bunny, cylinder, disc, dragon, grid, hat, make_shape, sphere, torus
 
 PI = np.pi
 # shape, Euler characteristic, closed, area, volume, tolerance
@@ -13,6 +14,8 @@ CASES = [
     (grid(2, 1, resolution=(6, 3), diagonals="uniform"), 1, False, 2.0, None, 1e-12),
     (grid(2, 1, resolution=8, diagonals="alternating"), 1, False, 2.0, None, 1e-12),
     (grid(0.5, 2, vertices=900, seed=3), 1, False, 1.0, None, 1e-12),
+    (grid(2, 1, resolution=9, diagonals="equilateral"), 1, False, 2.0, None, 1e-12),
+    (grid(0.5, 2, vertices=700, diagonals="delaunay"), 1, False, 1.0, None, 1e-12),
     (disc(0.5, rings=20), 1, False, PI / 4, None, 2e-3),
     (sphere(0.5, subdivisions=4), 2, True, PI, PI / 6, 5e-3),
     (cylinder(0.5, 2, around=60), 2, True, 2.5 * PI, PI / 2, 5e-3),
@@ -34,13 +37,112 @@ def test_shape(mesh, euler, closed, area, volume, tolerance):
     np.testing.assert_allclose(mesh.X.min(axis=0) + mesh.X.max(axis=0), 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("diagonals", ["uniform", "alternating", "jittered"])
+@pytest.mark.parametrize("diagonals", DIAGONALS)
 def test_flat_shapes_face_up(diagonals):
     for seed in range(5):
         for mesh in (grid(1, 3, resolution=20, diagonals=diagonals, seed=seed), disc(rings=5)):
             a, b, c = (mesh.X[mesh.triangles[:, k]] for k in range(3))
             up = np.cross(b - a, c - a)[:, 2]
-            assert up.min() > 0.1 * up.max()
+            assert up.min() > 0.05 * up.max()
+
+
+def angles(mesh: Mesh) -> Floats:
+    """All corners' angles [degrees], shape (m, 3)."""
+    corners = mesh.X[mesh.triangles]
+    before, after = corners[:, (2, 0, 1)] - corners, corners[:, (1, 2, 0)] - corners
+    sine = np.linalg.norm(np.cross(after, before), axis=2)
+    return np.degrees(np.arctan2(sine, (before * after).sum(axis=2)))
+
+
+SCULPTED = {
+    "bunny": (lambda: bunny(0.5), (7000, 8000), 0.5),
+    "bunny, coarse": (lambda: bunny(0.3, resolution=32), (4000, 5000), 0.3),
+    "dragon": (lambda: dragon(0.8), (8000, 9000), 0.8),
+    "dragon, coarse": (lambda: dragon(resolution=40), (5500, 6500), 0.8),
+    "bowl": (lambda: bowl(0.2, 0.12, 0.02), (2500, 3500), 0.4),
+    "bowl, coarse": (lambda: bowl(0.1, 0.3, 0.03, resolution=24), (200, 2000), 0.315),
+}
+
+
+@pytest.mark.parametrize("name", SCULPTED)
+def test_sculpted_solids(name):
+    """Watertight, in one piece without a hole, outwards, free of self-intersections, with even triangles."""
+    make, (least, most), size = SCULPTED[name]
+    mesh = make()
+    check_manifold(mesh, name)
+    assert mesh.is_closed and mesh.volume > 0
+    assert len(mesh.X) - len(mesh.edges) + len(mesh.triangles) == 2
+    assert Detector(mesh.X, mesh.edges, mesh.triangles, len(mesh.X)).count(mesh.X) == 0
+    assert least < len(mesh.triangles) < most
+    assert np.ptp(mesh.X, axis=0).max() == pytest.approx(size, rel=0.01)
+    least_angle = angles(mesh).min(axis=1)
+    assert least_angle.min() > 15 and np.percentile(least_angle, 1) > 32
+    assert np.percentile(mesh.edge_lengths, 99) < 3.5 * np.percentile(mesh.edge_lengths, 1)
+
+
+def test_solids_are_the_same_each_time():
+    first, second = (bunny(resolution=32) for _ in range(2))
+    np.testing.assert_array_equal(first.X, second.X)
+    np.testing.assert_array_equal(first.triangles, second.triangles)
+
+
+def test_bunny_and_dragon_look_along_x():
+    # both stand on their feet; the bunny's ears and the dragon's neck are what is highest
+    for mesh, head in ((bunny(), 0.0), (dragon(), 0.1)):
+        x, z = mesh.X[:, 0], mesh.X[:, 2]
+        assert x[z > 0.8 * z.max()].mean() > head * np.ptp(x)
+        assert np.ptp(x[z < 0.9 * z.min()]) > 0.5 * np.ptp(x)
+        # left is right's mirror image, but for the dragon's tail, which moves its middle a little
+        half = mesh.X[z > 0]
+        assert half[:, 1].max() == pytest.approx(-half[:, 1].min(), rel=0.05)
+
+
+def test_bowl_is_hollow():
+    mesh = bowl(0.2, 0.12, 0.02)
+    # about the volume of a wall of 20 mm, far from that of a full bowl
+    assert mesh.volume == pytest.approx(0.02 * mesh.triangle_areas.sum() / 2, rel=0.1)
+    middle = mesh.X[np.hypot(mesh.X[:, 0], mesh.X[:, 1]) < 0.02, 2]
+    assert np.ptp(middle) == pytest.approx(0.02, rel=1e-6)
+
+
+@pytest.mark.parametrize("count", [200, 800, 3000])
+def test_hat(count):
+    mesh = hat(0.1, 0.12, 0.08, vertices=count)
+    check_manifold(mesh, "hat")
+    assert len(mesh.X) == pytest.approx(count, rel=0.1)
+    assert len(mesh.X) - len(mesh.edges) + len(mesh.triangles) == 1
+    # its only boundary is the brim's edge
+    rim = mesh.X[np.unique(mesh.boundary_edges)]
+    np.testing.assert_allclose(np.hypot(rim[:, 0], rim[:, 1]), 0.18, rtol=1e-9)
+    # even triangles, inner valences of 5 to 7 and most of them 6
+    assert angles(mesh).min() > 35
+    inner = np.ones(len(mesh.X), dtype=bool)
+    inner[mesh.boundary_edges] = False
+    valence = np.bincount(mesh.edges.reshape(-1))[inner]
+    assert 5 <= valence.min() and valence.max() <= 7 and (valence == 6).mean() > 0.8
+    # faces up on the crown, outwards on its side, up on the brim
+    a, b, c = (mesh.X[mesh.triangles[:, k]] for k in range(3))
+    normal, center = np.cross(b - a, c - a), (a + b + c) / 3
+    radius = np.hypot(center[:, 0], center[:, 1])
+    assert (normal[(radius < 0.05) | (radius > 0.14), 2] > 0).all()
+    side = np.abs(radius - 0.1) < 0.005
+    assert (normal[side, :2] * center[side, :2]).sum(axis=1).min() > 0
+
+
+def test_equilateral_rows():
+    mesh = grid(1, 1, vertices=800, diagonals="equilateral")
+    away_from_sides = np.abs(mesh.X[mesh.triangles][..., 0]).max(axis=1) < 0.499
+    assert angles(mesh)[away_from_sides] == pytest.approx(60, abs=3)
+
+
+def test_delaunay_points_are_spread_and_seeded():
+    a, b, other = (grid(vertices=800, diagonals="delaunay", seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(a.X, b.X)
+    np.testing.assert_array_equal(a.triangles, b.triangles)
+    assert not np.array_equal(a.X, other.X)
+    assert len(a.X) == len(grid(vertices=800).X)
+    least = angles(a).min(axis=1)
+    assert least.min() > 15 and np.median(least) > 42
 
 
 def test_open_cylinder_faces_outwards():
@@ -57,7 +159,8 @@ def test_grid_hits_square_numbers(count):
 
 @pytest.mark.parametrize("count", [50, 1234, 20000])
 def test_counts_are_close(count):
-    assert len(grid(1.7, 0.6, vertices=count).X) == pytest.approx(count, rel=0.1)
+    for diagonals in DIAGONALS:
+        assert len(grid(1.7, 0.6, vertices=count, diagonals=diagonals).X) == pytest.approx(count, rel=0.1)
     assert len(disc(vertices=count).X) == pytest.approx(count, rel=0.25)
 
 
@@ -88,6 +191,11 @@ def test_jitter_is_seeded_and_leaves_the_boundary():
         ("box", {"size": (1, 1)}, "size"),
         ("cylinder", {"closed": "yes"}, "closed"),
         ("torus", {"minor": 0.4}, "meets itself"),
+        ("bunny", {"resolution": 8}, "resolution"),
+        ("dragon", {"resolution": 9000}, "at most"),
+        ("dragon", {"size": 0}, "size"),
+        ("bowl", {"thickness": 0.1}, "thickness"),
+        ("hat", {"vertices": 10}, "vertices"),
     ],
 )
 def test_mistakes_are_named(shape, parameters, word):

@@ -9,6 +9,7 @@ from tests.potentials import CASES, as_matrix
 import plisse.contact.barrier
 import plisse.contact.friction
 import plisse.contact.halfspace
+import plisse.energies.arap
 import plisse.energies.bending
 import plisse.energies.inertia
 import plisse.energies.loads
@@ -92,7 +93,8 @@ def test_value_is_invariant_and_forces_balance_under_rigid_motion(name: str) -> 
 
 
 def test_every_potential_of_the_package_has_a_case() -> None:
-    modules = [getattr(plisse.energies, m) for m in ("bending", "inertia", "loads", "membrane", "strain_limit")]
+    names = ("arap", "bending", "inertia", "loads", "membrane", "strain_limit")
+    modules = [getattr(plisse.energies, name) for name in names]
     modules += [getattr(plisse.contact, m) for m in ("barrier", "friction", "halfspace")]
     known = {type(case.make(1.0)) for case in CASES.values()}
     for module in modules:

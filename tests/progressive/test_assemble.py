@@ -32,6 +32,7 @@ def test_a_scene_of_several_shells_is_the_sum_of_scenes_of_one() -> None:
     assert np.array_equal(together.v0, np.concatenate([system.v0 for system in alone]))
     assert [together.name_of(int(i)) for i in np.cumsum([0, *map(len, bent[:-1])])] == ["a", "b", "c"]
     for parts in ("elastic", "loads"):
-        apart = [sum(part.gradient(y) for part in getattr(one, parts)) for one, y in zip(alone, bent, strict=True)]
-        whole = sum(part.gradient(x) for part in getattr(together, parts))
+        models = zip((one.model for one in alone), bent, strict=True)
+        apart = [sum(part.gradient(y) for part in getattr(model, parts)) for model, y in models]
+        whole = sum(part.gradient(x) for part in getattr(together.model, parts))
         assert whole == pytest.approx(np.concatenate(apart), rel=1e-9, abs=1e-12)

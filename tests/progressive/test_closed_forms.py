@@ -125,7 +125,7 @@ def relaxed_arc_energy(cells: int, length: float, radius: float) -> float:
     inner = length / 2 - 0.1 / cells - 1e-6
     ends = [{"box": [[-9, -9, -9], [-inner, 9, 9]]}, {"box": [[inner, -9, -9], [9, 9, 9]]}]
     system = strip(cells, length, pin=ends)
-    system.loads.clear()
+    system.elastic = system.model.elastic  # without its weight
     system.x0 = rolled(system.shells, radius, 0.0)
     return system.elastic[1].value(equilibrium(system).x)
 
@@ -197,7 +197,7 @@ def test_inflated_sphere_obeys_the_boiler_formula(kind: str) -> None:
         gravity=[0, 0, 0], contact=NO_CONTACT, time={"h": 10.0}, solver={"tol": 1e-9},
     )  # fmt: skip
     x = equilibrium(system).x
-    (inner,) = system.pressures
+    (inner,) = system.model.pressures
     V0, V = inner.volume(system.x0), inner.volume(x)
     assert np.linalg.norm(x, axis=1).mean() / radius - 1 == pytest.approx(strain, rel=0.02)
     if kind == "gas":

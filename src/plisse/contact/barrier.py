@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plisse.contact import candidates as broad
-from plisse.contact.ccd import max_step
+from plisse.contact.ccd import max_step, pair_steps
 from plisse.contact.exact import barrier_blocks, project_blocks
 from plisse.contact.friction import Contacts
 from plisse.core.potential import (
@@ -161,10 +161,28 @@ class Barrier(Potential):
         return Hessian(tuple(parts))
 
     def max_step(self, x: Floats, p: Floats) -> float:
-        # a motion over very many edges sweeps through so many pairs that the list outgrows memory
-        longest = float(np.sqrt(((p - self._drift(p)) ** 2).sum(axis=1).max(initial=0.0)))
-        part = min(1.0, self._longest / longest) if longest > 0.0 else 1.0
+        part = float(self._parts(p).min(initial=1.0))
         return part * float(max_step(self._cover(x, part * p).candidates, x, part * p)[0])
+
+    def limits(self, x: Floats, p: Floats) -> list[tuple[Ints, Floats]]:
+        """Of each candidate pair, and of the vertices that move further than is looked ahead.
+
+        Where there are such vertices, pairs are followed only up to the step that these allow, and no pair's limit
+        is beyond it.
+        """
+        parts = self._parts(p)
+        part = float(parts.min(initial=1.0))
+        found = self._cover(x, part * p).candidates
+        far = np.flatnonzero(parts < 1.0).astype(np.int32)
+        return [*((nodes, part * steps) for nodes, steps in pair_steps(found, x, part * p)), (far[:, None], parts[far])]
+
+    def _parts(self, p: Floats) -> Floats:
+        """The part of each vertex's motion relative to its body that is not too long to look ahead (n,)."""
+        # a motion over very many edges sweeps through so many pairs that the list outgrows memory
+        length = np.sqrt(((p - self._drift(p)) ** 2).sum(axis=1))
+        parts, far = np.ones(len(p)), length > self._longest
+        parts[far] = self._longest / length[far]
+        return parts
 
     def _drift(self, p: Floats) -> Floats:
         """Each vertex's body's mean motion (n, 3)."""

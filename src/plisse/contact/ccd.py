@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plisse.contact.candidates import Candidates
-from plisse.kernels.accd import CHUNK, limit_pairs
+from plisse.kernels.accd import CHUNK, limit_each, limit_pairs
 
 
 def max_step(
@@ -35,3 +35,25 @@ def max_step(
         if which[best] >= 0:
             alpha, pair = float(limits[best]), pairs[which[best]].copy()
     return alpha, pair
+
+
+def pair_steps(
+    candidates: Candidates, x: NDArray[np.float64], p: NDArray[np.float64], *, keep: float = 0.1
+) -> list[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+    """Every pair's own step: point–triangle, then edge–edge pairs (k, 4), and the α ≤ 1 that each alone allows (k,).
+
+    The least of them is never larger than the α of `max_step`, and the same up to rounding; it is 0 where a pair's
+    gap is lost to rounding, which `max_step` does not ask once another pair's limit is so short that it need not.
+    Arguments as there.
+    """
+    x = np.ascontiguousarray(x, dtype=np.float64)
+    p = np.ascontiguousarray(p, dtype=np.float64)
+    found = []
+    for pairs, offsets, is_edge_pair in (
+        (candidates.pt, candidates.pt_offset, False),
+        (candidates.ee, candidates.ee_offset, True),
+    ):
+        steps = np.empty(len(pairs))
+        limit_each(x, p, pairs, offsets, is_edge_pair, float(keep), steps)
+        found.append((pairs, steps))
+    return found

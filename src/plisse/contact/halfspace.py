@@ -68,10 +68,16 @@ class HalfSpace(Potential):
         return Hessian((KronBlocks(self._vertices[active][:, None], np.ones((len(d), 1)), matrices),))
 
     def max_step(self, x: Floats, p: Floats) -> float:
+        return float(self._steps(x, p).min(initial=1.0))
+
+    def limits(self, x: Floats, p: Floats) -> tuple[tuple[Ints, Floats], ...]:
+        return ((self._vertices[:, None], self._steps(x, p)),)
+
+    def _steps(self, x: Floats, p: Floats) -> Floats:
         d, rate = self.gaps(x), p[self._vertices] @ self._n
-        falling = rate < 0.0
-        steps = (1.0 - self.keep) * (d[falling] - self._offset) / -rate[falling]
-        return min(1.0, float(steps.min(initial=1.0)))
+        steps, falling = np.ones(len(d)), rate < 0.0
+        steps[falling] = np.minimum((1.0 - self.keep) * (d[falling] - self._offset) / -rate[falling], 1.0)
+        return steps
 
     def contacts(self, x: Floats) -> Contacts:
         d, active, (_, b1, _) = self._active(x)

@@ -233,6 +233,9 @@ def concatenate(meshes: Sequence[Mesh]) -> tuple[Mesh, Longs]:
     offsets = np.concatenate(([0], np.cumsum([len(mesh.X) for mesh in meshes], dtype=np.int64)))
     if not meshes:
         return Mesh(np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int32)), offsets
+    if len(meshes) == 1:
+        # the mesh itself, with what it has computed of itself already
+        return meshes[0], offsets
     triangles = [mesh.triangles + np.int32(start) for mesh, start in zip(meshes, offsets[:-1], strict=True)]
     return Mesh(np.concatenate([mesh.X for mesh in meshes]), np.concatenate(triangles)), offsets
 

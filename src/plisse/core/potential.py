@@ -112,6 +112,13 @@ class Potential(ABC):
         """Largest α ≤ 1 such that x + a p is admissible for all a in [0, α]."""
         return 1.0
 
+    def limits(self, x: Floats, p: Floats) -> Sequence[tuple[Ints, Floats]]:
+        """Each stencil's nodes (m, k) and the largest step a ≤ 1 that it alone allows (m,).
+
+        All may take the least of these together, which is `max_step` up to rounding and never more.
+        """
+        return ()
+
     def stencils(self) -> Sequence[Ints]:
         """Node sets that are coupled whatever x is: the fixed part of the sparsity pattern."""
         return ()

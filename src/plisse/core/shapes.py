@@ -10,12 +10,31 @@ import numpy.typing as npt
 
 from plisse.core.errors import SceneError, suggest
 from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.sculpt import (
+    BUNNY,
+    BUNNY_BOX,
+    DRAGON,
+    DRAGON_BOX,
+    ROW,
+    Field,
+    Vector,
+    bowl_profile,
+    hat_profile,
+    polygonise,
+    revolve,
+    scatter,
+    triangle_rows,
+)
 
 # Interior vertices of a jittered grid move by at most this part of a cell in x and in y. Any triangle of a
 # cell keeps at least 1 − 4·JITTER of its area, so that nothing inverts.
 JITTER = 0.2
 # Counts beyond this are a slip of the keyboard, and would only exhaust the memory.
 MOST = 10_000_000
+
+# Lattices of solids have up to resolution³ points: finer ones would exhaust the memory.
+FINEST = 300
+DIAGONALS = ("alternating", "delaunay", "equilateral", "jittered", "uniform")
 
 Flags = npt.NDArray[np.bool_]
 
@@ -33,31 +52,26 @@ def grid(
 
     resolution: cells along the longer side, or (nx, ny) cells; else `vertices`, their approximate number
     (1600 when neither is given).
-    diagonals: "uniform" (all alike), "alternating" (turned from cell to cell) or "jittered" (interior
-    vertices moved at random, each cell cut along its shorter diagonal: no preferred fold direction).
+    diagonals: "uniform" (all alike), "alternating" (turned from cell to cell), "jittered" (interior vertices
+    moved at random, each cell cut along its shorter diagonal: no preferred fold direction), "delaunay" (random
+    points, well spread) or "equilateral" (rows of equilateral triangles, halves at their ends).
     """
     width, height = _length("grid", "width", width), _length("grid", "height", height)
-    if diagonals not in ("alternating", "jittered", "uniform"):
-        raise SceneError(f'A grid cannot have diagonals = "{diagonals}": use "alternating", "jittered" or "uniform".')
+    if diagonals not in DIAGONALS:
+        raise SceneError(
+            f'A grid cannot have diagonals = "{diagonals}": use one of {", ".join(DIAGONALS)}'
+            f"{suggest(str(diagonals), DIAGONALS)}."
+        )
     seed = _count("grid", "seed", seed, least=0)
-    if resolution is not None and vertices is not None:
-        raise SceneError("A grid takes either resolution or vertices: remove one of them.")
-    if resolution is None:
-        count = _count("grid", "vertices", 1600 if vertices is None else vertices, least=4)
-        across = max(2, round((count * width / height) ** 0.5))
-        nx, ny = across - 1, max(2, round(count / across)) - 1
-    elif isinstance(resolution, (tuple, list)):
-        if len(resolution) != 2:
-            raise SceneError("A grid's resolution is one number of cells or two, [nx, ny].")
-        nx, ny = (_count("grid", "resolution", cells, least=1) for cells in resolution)
-    else:
-        cells = _count("grid", "resolution", resolution, least=1)
-        longer = max(width, height)
-        nx, ny = (max(1, round(cells * side / longer)) for side in (width, height))
+    nx, ny = _count_cells(width, height, resolution, vertices, row=ROW if diagonals == "equilateral" else 1.0)
+    if diagonals == "equilateral":
+        return triangle_rows(width, height, nx, ny)
 
     X = np.zeros((ny + 1, nx + 1, 3))
     X[..., 0] = width * (np.arange(nx + 1) / nx - 0.5)
     X[..., 1] = height * (np.arange(ny + 1) / ny - 0.5)[:, None]
+    if diagonals == "delaunay":
+        return scatter(X, seed)
     if diagonals == "jittered":
         draws = np.random.default_rng(seed).uniform(-JITTER, JITTER, size=(ny + 1, nx + 1, 2))
         X[1:-1, 1:-1, :2] += draws[1:-1, 1:-1] * (width / nx, height / ny)
@@ -66,6 +80,28 @@ def grid(
         falling = _checkerboard(ny, nx) if diagonals == "alternating" else np.zeros((ny, nx), dtype=bool)
     index = np.arange((ny + 1) * (nx + 1)).reshape(ny + 1, nx + 1)
     return Mesh(X.reshape(-1, 3), _cut_cells(index, falling))
+
+
+def _count_cells(
+    width: float, height: float, resolution: int | tuple[int, int] | None, vertices: int | None, *, row: float
+) -> tuple[int, int]:
+    """Cells in x and in y; `row`: wanted height of a cell over its width."""
+    if resolution is not None and vertices is not None:
+        raise SceneError("A grid takes either resolution or vertices: remove one of them.")
+    if resolution is None:
+        count = _count("grid", "vertices", 1600 if vertices is None else vertices, least=4)
+        across = max(2, round((count * width * row / height) ** 0.5))
+        # every other row of triangles has one more vertex
+        in_row = across if row == 1.0 else across + 0.5
+        return across - 1, max(2, round(count / in_row)) - 1
+    if isinstance(resolution, (tuple, list)):
+        if len(resolution) != 2:
+            raise SceneError("A grid's resolution is one number of cells or two, [nx, ny].")
+        nx, ny = (_count("grid", "resolution", cells, least=1) for cells in resolution)
+        return nx, ny
+    cells = _count("grid", "resolution", resolution, least=1)
+    edge = max(width, height / row) / cells
+    return max(1, round(width / edge)), max(1, round(height / (row * edge)))
 
 
 def disc(radius: float = 0.5, *, rings: int | None = None, vertices: int | None = None) -> Mesh:
@@ -187,6 +223,61 @@ def torus(major: float = 0.3, minor: float = 0.1, *, around: int = 64, across: i
     return Mesh(X.reshape(-1, 3), _cut_cells(index, _checkerboard(across, around)))
 
 
+def bunny(size: float = 0.5, *, resolution: int = 40) -> Mesh:
+    """A sitting bunny that looks along x; size: its largest extent, its height; resolution: cells along it."""
+    return _carve("bunny", BUNNY, BUNNY_BOX, size, resolution, coarsest=32)
+
+
+def dragon(size: float = 0.8, *, resolution: int = 48) -> Mesh:
+    """A dragon with wings that looks along x; size: its largest extent, its length; resolution: cells along it."""
+    return _carve("dragon", DRAGON, DRAGON_BOX, size, resolution, coarsest=40)
+
+
+def _carve(
+    shape: str, field: Field, box: tuple[Vector, Vector], size: float, resolution: int, *, coarsest: int
+) -> Mesh:
+    """A solid of this size; below the coarsest resolution its slender parts would get thin triangles."""
+    size = _length(shape, "size", size)
+    resolution = _count(shape, "resolution", resolution, least=coarsest)
+    if resolution > FINEST:
+        raise SceneError(f"A {shape}'s resolution must be at most {FINEST}, not {resolution}.")
+    mesh = polygonise(field, box, resolution=resolution)
+    low, high = mesh.X.min(axis=0), mesh.X.max(axis=0)
+    return Mesh((mesh.X - 0.5 * (low + high)) * (size / (high - low).max()), mesh.triangles)
+
+
+def bowl(radius: float = 0.2, depth: float = 0.12, thickness: float = 0.02, *, resolution: int = 72) -> Mesh:
+    """A round bowl with a level foot and a rounded rim, open above; resolution: vertices around the rim.
+
+    radius and depth: of its outer side, without the rim's rounding, which stands half a thickness above.
+    """
+    radius, depth = _length("bowl", "radius", radius), _length("bowl", "depth", depth)
+    thickness = _length("bowl", "thickness", thickness)
+    if thickness > 0.5 * min(radius, depth):
+        raise SceneError(f"A bowl's thickness must be at most half its radius and depth, not {thickness:g}.")
+    edge = 2.0 * np.pi * radius / _count("bowl", "resolution", resolution, least=12)
+    return _level(revolve(bowl_profile(radius, depth, thickness), edge))
+
+
+def hat(radius: float = 0.1, height: float = 0.12, brim: float = 0.08, *, vertices: int = 800) -> Mesh:
+    """A hat: a rounded crown of this radius and height, and a brim of this width around it; open below.
+
+    vertices: approximate number. A vertex has an area of √3/2 edge², and a turned curve 2π ∫ r ds.
+    """
+    radius, height = _length("hat", "radius", radius), _length("hat", "height", height)
+    profile = hat_profile(radius, height, _length("hat", "brim", brim))
+    count = _count("hat", "vertices", vertices, least=50)
+    middle = 0.5 * (profile[1:, 0] + profile[:-1, 0])
+    area = 2.0 * np.pi * float(middle @ np.linalg.norm(np.diff(profile, axis=0), axis=1))
+    return _level(revolve(profile, (area / (ROW * count)) ** 0.5))
+
+
+def _level(mesh: Mesh) -> Mesh:
+    """The mesh with the middle of its height at z = 0; a turned one has its axis in place."""
+    z = mesh.X[:, 2]
+    return Mesh(mesh.X - (0.0, 0.0, 0.5 * (z.min() + z.max())), mesh.triangles)
+
+
 SHAPES: dict[str, Callable[..., Mesh]] = {
     "grid": grid,
     "disc": disc,
@@ -194,6 +285,10 @@ SHAPES: dict[str, Callable[..., Mesh]] = {
     "cylinder": cylinder,
     "box": box,
     "torus": torus,
+    "bunny": bunny,
+    "dragon": dragon,
+    "bowl": bowl,
+    "hat": hat,
 }
 
 

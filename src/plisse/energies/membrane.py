@@ -6,7 +6,7 @@ import numpy as np
 
 from plisse.core.mesh import Mesh
 from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, Potential, scatter_vectors
-from plisse.kernels import stretch
+from plisse.kernels import relaxed, stretch
 
 
 def shape_gradients(mesh: Mesh) -> Floats:
@@ -20,29 +20,52 @@ class Membrane(Potential):
     """W = τ Ā [ μ/2 (tr C − 2 − 2 ln J) + λ/2 (ln J)² ], C = FᵀF, J = √det C; plane-stress Lamé constants.
 
     E [Pa], nu and thickness [m] are arrays over triangles. [Chen2018], method of [Li2021].
+
+    `compression` s in [0, 1], one number or an array over triangles, keeps a part of the resistance to compression, as
+    if wrinkles finer than the mesh can have released the rest: s W + (1 − s) Q, with the tension-field envelope Q of
+    W. In principal stretches σ₁ ≥ σ₂, Q = 0 for σ₁ ≤ 1 (slack), Q = W for σ₂ ≥ σ₂*(σ₁) (taut), Q = W(σ₁, σ₂*)
+    otherwise (wrinkled), where the natural width σ₂* makes ∂W/∂σ₂ = 0. Q is C¹: W and its slope vanish at
+    σ₁ = σ₂* = 1, and ∂W/∂σ₂ vanishes at σ₂*. s = 1 is the plain model. [Pipkin1986]
     """
 
-    def __init__(self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats) -> None:
+    def __init__(
+        self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats, compression: Floats | float = 1.0
+    ) -> None:
         order = mesh.local_order(mesh.triangles)
         self._triangles: Ints = np.ascontiguousarray(mesh.triangles[order])
         self._B = np.ascontiguousarray(shape_gradients(mesh)[order])
         self._weight = (mesh.triangle_areas * thickness)[order]
         self._mu = (E / (2.0 * (1.0 + nu)))[order]
         self._lam = (E * nu / (1.0 - nu**2))[order]
+        kept = np.broadcast_to(np.asarray(compression, float), len(mesh.triangles))[order]
+        self._kept: Floats | None = kept if (kept < 1.0).any() else None  # None: the plain model's faster kernels
+
+    @property
+    def _constants(self) -> tuple[Ints, Floats, Floats, Floats, Floats]:
+        return self._triangles, self._B, self._weight, self._mu, self._lam
 
     def value(self, x: Floats) -> float:
         out = np.empty(len(self._triangles))
-        stretch.membrane_value(x, self._triangles, self._B, self._weight, self._mu, self._lam, out)
+        if self._kept is not None:
+            relaxed.relaxed_value(x, *self._constants, self._kept, out)
+        else:
+            stretch.membrane_value(x, *self._constants, out)
         return float(out.sum())
 
     def gradient(self, x: Floats) -> Floats:
         local = np.empty((len(self._triangles), 3, 3))
-        stretch.membrane_gradient(x, self._triangles, self._B, self._weight, self._mu, self._lam, local)
+        if self._kept is not None:
+            relaxed.relaxed_gradient(x, *self._constants, self._kept, local)
+        else:
+            stretch.membrane_gradient(x, *self._constants, local)
         return scatter_vectors(self._triangles, local, len(x))
 
     def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
         blocks = np.empty((len(self._triangles), 6, 3, 3))
-        stretch.membrane_hessian(x, self._triangles, self._B, self._weight, self._mu, self._lam, psd, blocks)
+        if self._kept is not None:
+            relaxed.relaxed_hessian(x, *self._constants, self._kept, psd, blocks)
+        else:
+            stretch.membrane_hessian(x, *self._constants, psd, blocks)
         return Hessian((DenseBlocks(self._triangles, blocks),))
 
     def stencils(self) -> tuple[Ints, ...]:

@@ -62,11 +62,15 @@ class StrainLimit(Potential):
         return Hessian((DenseBlocks(triangles, blocks),))
 
     def max_step(self, x: Floats, p: Floats) -> float:
-        if len(self._triangles) == 0:
-            return 1.0
+        return float(self._steps(x, p).min(initial=1.0))
+
+    def limits(self, x: Floats, p: Floats) -> tuple[tuple[Ints, Floats], ...]:
+        return ((self._triangles, self._steps(x, p)),)
+
+    def _steps(self, x: Floats, p: Floats) -> Floats:
         steps = np.empty(len(self._triangles))
         stretch.limit_step(x, p, self._triangles, self._B, self._limit, KEEP, steps)
-        return float(steps.min())
+        return steps
 
     def stretches(self, x: Floats) -> Floats:
         """Principal stretches σ₁ ≥ σ₂ of the limited triangles, shape (m, 2)."""

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Mesh
+from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.io.meshes import load_mesh
 from plisse.scene.colliders import Collider, HalfSpace
+from plisse.scene.pins import select_vertices
 from plisse.scene.scene import Scene, Shell
 from plisse.scene.sources import place_points
 
@@ -23,11 +24,18 @@ class Geometry:
 
     shells: rest meshes, scaled but not placed. shell_positions: their start in the world [m], (n, 3) each.
     colliders: meshes placed in the world at time 0, None for a half-space.
+    pins: vertices (k,) of each pin of each shell.
     """
 
     shells: tuple[Mesh, ...]
     shell_positions: tuple[Floats, ...]
     colliders: tuple[Mesh | None, ...]
+    pins: tuple[tuple[Ints, ...], ...]
+
+    @property
+    def solids(self) -> list[Mesh]:
+        """The colliders that are meshes."""
+        return [mesh for mesh in self.colliders if mesh is not None]
 
 
 def load_geometry(scene: Scene, base: Path) -> Geometry:
@@ -40,10 +48,15 @@ def load_geometry(scene: Scene, base: Path) -> Geometry:
             )
         if shell.pressure is not None and mesh.volume <= 0:
             raise SceneError(f'The shell "{shell.name}" faces inwards, so it holds no pressure: flip its triangles.')
+    positions = tuple(_place(shell, mesh) for shell, mesh in zip(scene.shells, shells, strict=True))
     return Geometry(
         shells,
-        tuple(_place(shell, mesh) for shell, mesh in zip(scene.shells, shells, strict=True)),
+        positions,
         tuple(_load_collider(collider, base, scene.seed) for collider in scene.colliders),
+        tuple(
+            tuple(select_vertices(pin, mesh, x, name=shell.name) for pin in shell.pins)
+            for shell, mesh, x in zip(scene.shells, shells, positions, strict=True)
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from plisse.core.errors import SceneError, suggest
 from plisse.core.shapes import shape_parameters
 from plisse.io.geometry import place_below
 from plisse.scene.colliders import Collider, HalfSpace
+from plisse.scene.levels import Levels
 from plisse.scene.loads import Pressure, Wind
 from plisse.scene.materials import Material, make_material
 from plisse.scene.pins import Ball, Pin
@@ -36,6 +37,7 @@ def scene_from_dict(data: Mapping[str, Any], base: Path) -> Scene:
         "contact": lambda value: _build(Contact, value),
         "solver": lambda value: _build(Solver, value),
         "time": lambda value: _build(Time, value),
+        "hierarchy": lambda value: _build(Levels, value),
     }
     _check_keys(values, (*parts, "name", "gravity", "seed"))
     for key in [key for key in parts if key in values]:
@@ -104,7 +106,7 @@ def _read_shell(table: Table, number: int) -> Shell:
 
 
 def _read_collider(table: Table, number: int) -> Collider:
-    own = ("name", "translate", "rotate", "scale", "motion", "pivot", "half_space")
+    own = ("name", "translate", "rotate", "scale", "motion", "pivot", "refine", "half_space")
     values, source = _split_source(table, own)
     values.setdefault("name", f"collider-{number}")
     if "motion" in values:

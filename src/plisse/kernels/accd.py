@@ -159,3 +159,14 @@ def limit_pairs(
     for chunk in prange(limits.size):
         first, last = chunk * CHUNK, min((chunk + 1) * CHUNK, len(pairs))
         limits[chunk], which[chunk] = _limit_chunk(x, p, pairs, offsets, is_edge_pair, keep, limit, first, last)
+
+
+@parallel_kernel
+def limit_each(
+    x: Floats, p: Floats, pairs: Ints, offsets: Floats, is_edge_pair: bool, keep: float, out: Floats
+) -> None:
+    """The step ≤ 1 that each pair alone allows, into out (k,)."""
+    for i in prange(out.size):
+        out[i] = _limit_pair(
+            x, p, pairs[i, 0], pairs[i, 1], pairs[i, 2], pairs[i, 3], is_edge_pair, offsets[i], keep, 1.0
+        )

@@ -13,7 +13,7 @@ from plisse.kernels.jit import kernel, parallel_kernel
 
 
 @kernel
-def _gradient(x, t, B):
+def deformation_gradient(x, t, B):
     """The six entries of F, column by column, for a triangle's nodes t and shape gradients B (3, 2)."""
     i, j, k = t[0], t[1], t[2]
     f = (
@@ -28,7 +28,7 @@ def _gradient(x, t, B):
 
 
 @kernel
-def _metric(f):
+def metric(f):
     """C = FᵀF: c00, c01, c11."""
     return (
         f[0] * f[0] + f[1] * f[1] + f[2] * f[2],
@@ -38,20 +38,46 @@ def _metric(f):
 
 
 @kernel
-def _stretches(c):
-    """σ₁ ≥ σ₂ and the first right singular vector (v0, v1) of F from C = FᵀF."""
+def squares(c):
+    """σ₁² ≥ σ₂² from C = FᵀF."""
     mean = 0.5 * (c[0] + c[2])
     half = 0.5 * (c[0] - c[2])
     radius = math.hypot(half, c[1])
     big = mean + radius
     # det C / big instead of mean − radius, which cancels for thin triangles
     small = max((c[0] * c[2] - c[1] * c[1]) / big, 0.0) if big > 0.0 else 0.0
-    angle = 0.5 * math.atan2(c[1], half)
+    return big, small
+
+
+@kernel
+def principal_stretches(c):
+    """σ₁ ≥ σ₂ and the first right singular vector (v0, v1) of F from C = FᵀF."""
+    big, small = squares(c)
+    angle = 0.5 * math.atan2(c[1], 0.5 * (c[0] - c[2]))
     return math.sqrt(big), math.sqrt(small), math.cos(angle), math.sin(angle)
 
 
 @kernel
-def _add_stress(P, B, weight, t_index, out):
+def symmetric_stress(f, m00, m01, m11):
+    """P = F M for a symmetric 2×2 matrix M."""
+    return (
+        f[0] * m00 + f[3] * m01,
+        f[1] * m00 + f[4] * m01,
+        f[2] * m00 + f[5] * m01,
+        f[0] * m01 + f[3] * m11,
+        f[1] * m01 + f[4] * m11,
+        f[2] * m01 + f[5] * m11,
+    )
+
+
+@kernel
+def principal_stress(f, k1, k2, v0, v1):
+    """P = W₁ u₁v₁ᵀ + W₂ u₂v₂ᵀ with uᵢ = F vᵢ / σᵢ, for kᵢ = Wᵢ / σᵢ."""
+    return symmetric_stress(f, k1 * v0 * v0 + k2 * v1 * v1, (k1 - k2) * v0 * v1, k1 * v1 * v1 + k2 * v0 * v0)
+
+
+@kernel
+def add_stress(P, B, weight, t_index, out):
     """Stencil gradient rows out[t, a] = weight · P B_a for P (3×2, column by column)."""
     for a in range(3):
         out[t_index, a, 0] = weight * (P[0] * B[a, 0] + P[3] * B[a, 1])
@@ -60,7 +86,7 @@ def _add_stress(P, B, weight, t_index, out):
 
 
 @kernel
-def _stretch_block(f, B, s1, s2, v0, v1, W11, W12, W22, twist, flip, N1, N2, weight, psd, out):
+def stretch_block(f, B, s1, s2, v0, v1, W11, W12, W22, twist, flip, N1, N2, weight, psd, out):
     """Writes the six upper 3×3 blocks of weight · Bᵀ(∂²W/∂F²)B for one triangle into out (6, 3, 3)."""
     if psd:
         # clamp the 2×2 stretch block by its own eigenvalues, the others are eigenvalues already
@@ -110,7 +136,7 @@ def _stretch_block(f, B, s1, s2, v0, v1, W11, W12, W22, twist, flip, N1, N2, wei
 def stretches(x, triangles, B, out):
     """Principal stretches σ₁ ≥ σ₂ of each triangle into out (m, 2)."""
     for t in prange(triangles.shape[0]):
-        out[t, 0], out[t, 1] = _stretches(_metric(_gradient(x, triangles[t], B[t])))[:2]
+        out[t, 0], out[t, 1] = principal_stretches(metric(deformation_gradient(x, triangles[t], B[t])))[:2]
 
 
 # --- neo-Hookean membrane -------------------------------------------------------------------------------------
@@ -118,7 +144,7 @@ def stretches(x, triangles, B, out):
 
 @kernel
 def _membrane_energy(x, t, B, weight, mu, lam):
-    c00, c01, c11 = _metric(_gradient(x, t, B))
+    c00, c01, c11 = metric(deformation_gradient(x, t, B))
     det = c00 * c11 - c01 * c01
     if not det > 0.0:
         return math.inf
@@ -134,8 +160,8 @@ def membrane_value(x, triangles, B, weight, mu, lam, out):
 
 @kernel
 def _membrane_stress(x, t_index, t, B, weight, mu, lam, out):
-    f = _gradient(x, t, B)
-    c00, c01, c11 = _metric(f)
+    f = deformation_gradient(x, t, B)
+    c00, c01, c11 = metric(f)
     det = c00 * c11 - c01 * c01
     push = (lam * 0.5 * math.log(det) - mu) / det
     i00, i01, i11 = push * c11, -push * c01, push * c00
@@ -147,7 +173,7 @@ def _membrane_stress(x, t_index, t, B, weight, mu, lam, out):
         mu * f[4] + f[1] * i01 + f[4] * i11,
         mu * f[5] + f[2] * i01 + f[5] * i11,
     )
-    _add_stress(P, B, weight, t_index, out)
+    add_stress(P, B, weight, t_index, out)
 
 
 @parallel_kernel
@@ -157,17 +183,22 @@ def membrane_gradient(x, triangles, B, weight, mu, lam, out):
 
 
 @kernel
-def _membrane_block(x, t, B, weight, mu, lam, psd, out):
-    f = _gradient(x, t, B)
-    s1, s2, v0, v1 = _stretches(_metric(f))
+def membrane_curvature(s1, s2, mu, lam):
+    """W₁₁, W₁₂, W₂₂, twist, flip and the two normal eigenvalues."""
     push = lam * math.log(s1 * s2) - mu
     i1, i2, i12 = 1.0 / (s1 * s1), 1.0 / (s2 * s2), 1.0 / (s1 * s2)
-    _stretch_block(
-        f, B, s1, s2, v0, v1,
+    return (
         mu + (lam - push) * i1, lam * i12, mu + (lam - push) * i2,
         mu + push * i12, mu - push * i12, mu + push * i1, mu + push * i2,
-        weight, psd, out,
     )  # fmt: skip
+
+
+@kernel
+def _membrane_block(x, t, B, weight, mu, lam, psd, out):
+    f = deformation_gradient(x, t, B)
+    s1, s2, v0, v1 = principal_stretches(metric(f))
+    W11, W12, W22, twist, flip, N1, N2 = membrane_curvature(s1, s2, mu, lam)
+    stretch_block(f, B, s1, s2, v0, v1, W11, W12, W22, twist, flip, N1, N2, weight, psd, out)
 
 
 @parallel_kernel
@@ -198,30 +229,20 @@ def _limit(s, onset, limit):
 @parallel_kernel
 def limit_value(x, triangles, B, weight, onset, limit, out):
     for t in prange(triangles.shape[0]):
-        s1, s2, _, _ = _stretches(_metric(_gradient(x, triangles[t], B[t])))
+        s1, s2, _, _ = principal_stretches(metric(deformation_gradient(x, triangles[t], B[t])))
         out[t] = weight[t] * (_limit(s1, onset[t], limit[t])[0] + _limit(s2, onset[t], limit[t])[0])
 
 
 @kernel
 def _limit_stress(x, t_index, t, B, weight, onset, limit, out):
-    f = _gradient(x, t, B)
-    s1, s2, v0, v1 = _stretches(_metric(f))
+    f = deformation_gradient(x, t, B)
+    s1, s2, v0, v1 = principal_stretches(metric(f))
     W1 = _limit(s1, onset, limit)[1]
     if W1 == 0.0:
         out[t_index] = 0.0
         return
-    # P = W₁ u₁v₁ᵀ + W₂ u₂v₂ᵀ with uᵢ = F vᵢ / σᵢ
-    k1, k2 = W1 / s1, _limit(s2, onset, limit)[1] / max(s2, 1e-300)
-    m00, m01, m11 = k1 * v0 * v0 + k2 * v1 * v1, (k1 - k2) * v0 * v1, k1 * v1 * v1 + k2 * v0 * v0
-    P = (
-        f[0] * m00 + f[3] * m01,
-        f[1] * m00 + f[4] * m01,
-        f[2] * m00 + f[5] * m01,
-        f[0] * m01 + f[3] * m11,
-        f[1] * m01 + f[4] * m11,
-        f[2] * m01 + f[5] * m11,
-    )
-    _add_stress(P, B, weight, t_index, out)
+    P = principal_stress(f, W1 / s1, _limit(s2, onset, limit)[1] / max(s2, 1e-300), v0, v1)
+    add_stress(P, B, weight, t_index, out)
 
 
 @parallel_kernel
@@ -232,12 +253,12 @@ def limit_gradient(x, triangles, B, weight, onset, limit, out):
 
 @kernel
 def _limit_block(x, t, B, weight, onset, limit, psd, out):
-    f = _gradient(x, t, B)
-    s1, s2, v0, v1 = _stretches(_metric(f))
+    f = deformation_gradient(x, t, B)
+    s1, s2, v0, v1 = principal_stretches(metric(f))
     _, W1, W11 = _limit(s1, onset, limit)
     _, W2, W22 = _limit(s2, onset, limit)
     flip = (W1 - W2) / (s1 - s2) if s1 - s2 > 1e-7 * s1 else 0.5 * (W11 + W22)
-    _stretch_block(f, B, s1, s2, v0, v1, W11, 0.0, W22, (W1 + W2) / (s1 + s2), flip, W1 / s1, W2 / s2, weight, psd, out)
+    stretch_block(f, B, s1, s2, v0, v1, W11, 0.0, W22, (W1 + W2) / (s1 + s2), flip, W1 / s1, W2 / s2, weight, psd, out)
 
 
 @parallel_kernel
@@ -247,30 +268,28 @@ def limit_hessian(x, triangles, B, weight, onset, limit, psd, out):
 
 
 @kernel
+def _largest(f, g, a):
+    """σ₁ of F + a G."""
+    h = (f[0] + a * g[0], f[1] + a * g[1], f[2] + a * g[2], f[3] + a * g[3], f[4] + a * g[4], f[5] + a * g[5])
+    return math.sqrt(squares(metric(h))[0])
+
+
+@kernel
 def _limit_step(x, p, t, B, limit, keep):
     """Largest step of one triangle such that σ₁ stays below limit − keep·(limit − σ₁(0)) along the whole way.
 
     σ₁(F + a G) is convex in a, so its largest value on an interval is at an end: the first crossing is
     bracketed by the end point and found by bisection from the safe side.
     """
-    f, g = _gradient(x, t, B), _gradient(p, t, B)
-    s0 = _stretches(_metric(f))[0]
+    f, g = deformation_gradient(x, t, B), deformation_gradient(p, t, B)
+    s0 = principal_stretches(metric(f))[0]
     bound = limit - keep * (limit - s0)
-    end = (f[0] + g[0], f[1] + g[1], f[2] + g[2], f[3] + g[3], f[4] + g[4], f[5] + g[5])
-    if _stretches(_metric(end))[0] <= bound:
+    if _largest(f, g, 1.0) <= bound:
         return 1.0
     lo, hi = 0.0, 1.0
     for _ in range(40):
         a = 0.5 * (lo + hi)
-        mid = (
-            f[0] + a * g[0],
-            f[1] + a * g[1],
-            f[2] + a * g[2],
-            f[3] + a * g[3],
-            f[4] + a * g[4],
-            f[5] + a * g[5],
-        )
-        if _stretches(_metric(mid))[0] <= bound:
+        if _largest(f, g, a) <= bound:
             lo = a
         else:
             hi = a

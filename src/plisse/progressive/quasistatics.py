@@ -1,55 +1,134 @@
-"""Equilibrium by one-iteration quasistatic steps."""
+"""Equilibrium by one-iteration quasistatic steps, on one level or level by level."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from plisse.core.potential import Clock, Floats, Potential, Sum
 from plisse.core.state import State
 from plisse.progressive.assemble import System
+from plisse.progressive.ladder import Ladder
 from plisse.progressive.steps import Step, solve_step
+from plisse.progressive.upsample import safe_start
 from plisse.solve.newton import Newton
 
 BALANCE = 0.02  # equilibrium asks for a resultant below this part of the applied load
 
 
-def relax(system: System, newton: Newton, clock: Clock, start: State | None = None) -> Iterator[State]:
+def preview(ladder: Ladder, newton: Newton, clock: Clock, start: State | None = None) -> Iterator[State]:
+    """States of level 0 on the way to its equilibrium ([Zhang2022] Algorithm 3, first part).
+
+    start: a state of level 0 to go on from, of this scene or of one whose parameters were changed since.
+    """
+    yield from settle(ladder, newton, clock, level=0, start=start)
+
+
+def refine(
+    ladder: Ladder, newton: Newton, clock: Clock, start: State, *, to_level: int | None = None
+) -> Iterator[State]:
+    """States of the levels above that of `start`, each brought to equilibrium ([Zhang2022] Algorithm 3, second part).
+
+    Stop iterating and it is interrupted: `start` is still there to go on from. States that are not `accepted` are on
+    the way to a feasible start of their level.
+    """
+    last = ladder.finest if to_level is None else min(to_level, ladder.finest)
+    state = start
+    for level in range(start.level + 1, last + 1):
+        below = ladder.hierarchy.levels[level - 1]
+        assert below.prolongation is not None and below.upsampling is not None
+        x_up = below.upsampling(state.x)
+        target = below.prolongation(state.x) if ladder.scene.hierarchy.method == "progressive" else x_up
+        system = ladder.system(level, start=x_up)
+        odd = np.diff(below.upsampling.matrix.indptr) > 1
+        x = x_up
+        for feasible in safe_start(system, newton, clock, x_up, target, odd):
+            x = feasible
+            yield replace(state, accepted=False)
+        begin = State(level, 0, state.time, x, np.zeros_like(x), newton_iterations=0)
+        for state in relax(system, newton, clock, begin, tol=level_tol(ladder, level), target=target):
+            yield state
+
+
+def settle(
+    ladder: Ladder, newton: Newton, clock: Clock, *, level: int, start: State | None = None, tol: float | None = None
+) -> Iterator[State]:
+    """States of one level on the way to its equilibrium, from its start or from an earlier state of it.
+
+    The method "plain" solves every step to the tolerance, all others make one Newton iteration a step.
+    """
+    system = ladder.system(level, start=None if start is None else start.x)
+    if start is not None:
+        system.check_start()
+        start = replace(start, converged=False)
+    every = ladder.scene.solver.max_iterations if ladder.scene.hierarchy.method == "plain" else 1
+    tol = level_tol(ladder, level) if tol is None else tol
+    yield from relax(system, newton, clock, start, tol=tol, step_iterations=every)
+
+
+def level_tol(ladder: Ladder, level: int) -> float:
+    """The tolerance of a level [m/s]: solver.tol on the finest one, and where a level is solved for its own sake."""
+    settings, tol = ladder.scene.hierarchy, ladder.scene.solver.tol
+    assert settings.coarse_tol is not None
+    return tol * settings.coarse_tol if settings.method == "progressive" and level < ladder.finest else tol
+
+
+def relax(
+    system: System,
+    newton: Newton,
+    clock: Clock,
+    start: State | None = None,
+    *,
+    tol: float | None = None,
+    target: Floats | None = None,
+    step_iterations: int = 1,
+) -> Iterator[State]:
     """States on the way to equilibrium, one per pseudo-time step of one Newton iteration ([Zhang2022] Algorithm 2).
 
     The last state is converged when a step's first direction meets ‖d‖ ≤ √n h tol, keyframes have ended with
     every scripted vertex in its place, and the resultant of contact, pins and loads is below 2 % of the load.
+    target: inertial target of the first step [m], the step's start when not given. step_iterations: most Newton
+    iterations of a step. Iterates that end no step are not `accepted`.
     """
     scene = system.scene
-    h, tol, most = scene.time.step, scene.solver.tol, scene.solver.max_iterations
+    h, most = scene.time.step, scene.solver.max_iterations
     unknowns = max(int(system.free.sum()), 1)
-    stop = np.sqrt(unknowns) * h * tol
-    state = start if start is not None else State(0, 0, 0.0, system.x0, np.zeros_like(system.x0))
+    stop = np.sqrt(unknowns) * h * (scene.solver.tol if tol is None else tol)
+    state = start if start is not None else State(system.level, 0, 0.0, system.x0, np.zeros_like(system.x0))
     total = state.newton_iterations
     while state.step < scene.time.max_steps and not state.converged:
         t = state.time + h
         x, motion = state.x, state.v * h
         lagged = system.step_potentials(x, state.v, h, motion)
-        step = Step(x, system.prescribed(x, t), x, h, motion, lagged)
-        iterates = list(solve_step(system, newton, step, clock, stop=stop, max_iterations=1, bring_iterations=most))
-        iterate, total = iterates[-1], total + len(iterates)
+        x_hat = x if target is None else target
+        step = Step(x, system.prescribed(x, t), x_hat, h, motion, lagged)
+        number, target, first = state.step + 1, None, total
+        iterates = solve_step(
+            system, newton, step, clock, stop=stop, max_iterations=step_iterations, bring_iterations=most
+        )
+        waiting = None
+        for iterate in iterates:
+            if waiting is not None:
+                yield waiting
+            total += 1
+            waiting = State(
+                system.level, number, t, iterate.x, (iterate.x - x) / h, accepted=False,
+                residual=iterate.direction / (np.sqrt(unknowns) * h), newton_iteration=total - first,
+                newton_iterations=total, contacts=system.contact_count(iterate.x), step_length=iterate.step,
+            )  # fmt: skip
+        assert waiting is not None
         missed = system.missed(iterate.x, t)
         balance = force_balance(system, iterate.x, lagged, clock)
-        state = State(
-            0,
-            state.step + 1,
-            t,
-            iterate.x,
-            (iterate.x - x) / h,
-            converged=iterate.converged and t >= system.last_key and missed <= system.dhat and balance < BALANCE,
-            residual=iterate.direction / (np.sqrt(unknowns) * h),
-            newton_iterations=total,
+        at_rest = iterate.converged and (step_iterations == 1 or total == first + 1)
+        state = replace(
+            waiting,
+            accepted=True,
+            converged=at_rest and t >= system.last_key and missed <= system.dhat and balance < BALANCE,
             energy=potential_energy(system, iterate.x, clock),
             force_balance=balance,
-            contacts=system.contact_count(iterate.x),
             missed=missed,
-            step_length=iterate.step,
         )
         yield state
         if iterate.stalled:

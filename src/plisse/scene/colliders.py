@@ -8,7 +8,7 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats
 from plisse.scene.schedule import Keyframe, check_motion, pose, rotation, transform_points
 from plisse.scene.sources import MeshSource
-from plisse.scene.values import Vector, as_scale, as_vector, settle
+from plisse.scene.values import Vector, as_flag, as_scale, as_vector, settle
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,7 @@ class Collider:
     """A mesh or a half-space: scaled, rotated [degrees], translated [m] into place, then moved by keyframes.
 
     pivot: centre of the motion's rotation and scaling in the world [m]; translate when not given.
+    refine: the mesh is a coarse one that is Loop-subdivided level by level, as the shells are.
     """
 
     name: str = "collider"
@@ -43,6 +44,7 @@ class Collider:
     scale: Vector = (1.0, 1.0, 1.0)
     motion: tuple[Keyframe, ...] = ()
     pivot: Vector | None = None
+    refine: bool = False
 
     def __post_init__(self) -> None:
         if (self.mesh is None) == (self.half_space is None):
@@ -53,7 +55,10 @@ class Collider:
             rotate=as_vector("rotate", self.rotate),
             scale=as_scale("scale", self.scale),
             motion=check_motion(self.motion),
+            refine=as_flag("refine", self.refine),
         )
+        if self.refine and self.mesh is None:
+            raise SceneError("A half-space cannot be refined: remove refine.")
         if self.pivot is not None:
             settle(self, pivot=as_vector("pivot", self.pivot))
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from plisse.core.errors import SceneError
 from plisse.scene.colliders import Collider
+from plisse.scene.levels import Levels
 from plisse.scene.loads import Pressure, Wind
 from plisse.scene.materials import DEFAULT_MATERIAL, PRESETS, Material
 from plisse.scene.pins import Pin
@@ -52,6 +53,7 @@ class Scene:
     contact: Contact = field(default_factory=Contact)
     solver: Solver = field(default_factory=Solver)
     time: Time = field(default_factory=Time)
+    hierarchy: Levels = field(default_factory=Levels)
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -73,3 +75,5 @@ class Scene:
             if name in names:
                 raise SceneError(f'Two bodies are called "{name}": give each its own name.')
             names.add(name)
+        if self.hierarchy.levels > 1 and self.time.mode == "dynamic":
+            raise SceneError('Several levels are for statics so far: set time.mode = "static" or hierarchy.levels = 1.')

@@ -1,0 +1,1 @@
+"""Levels of resolution, coarse to fine, and the maps between them."""

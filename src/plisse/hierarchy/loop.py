@@ -1,0 +1,68 @@
+"""One level finer: every triangle cut in four, positions by Loop's rule or by midpoints."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.hierarchy.prolongation import Prolongation
+
+
+def split_triangles(mesh: Mesh) -> Ints:
+    """Triangles of the next level, shape (4m, 3): vertex i keeps its number, edge e's midpoint is n + e."""
+    corner, side = mesh.triangles, mesh.triangle_edges + np.int32(len(mesh.X))
+    # sides are (0,1), (1,2), (2,0)
+    parts = [np.column_stack([corner[:, i], side[:, i], side[:, (i + 2) % 3]]) for i in range(3)]
+    return np.ascontiguousarray(np.concatenate([*parts, side]).astype(np.int32))
+
+
+def midpoints(mesh: Mesh) -> Prolongation:
+    """U: even vertices stay, odd ones are the midpoints of their edges; the surface stays what it was."""
+    n, k = len(mesh.X), len(mesh.edges)
+    halves = sparse.csr_array((np.full(2 * k, 0.5), mesh.edges.ravel(), np.arange(0, 2 * k + 1, 2)), shape=(k, n))
+    return Prolongation(sparse.vstack([sparse.eye_array(n), halves]))
+
+
+def loop(mesh: Mesh) -> Prolongation:
+    """P: one step of Loop subdivision with the boundary kept: its vertices stay, its midpoints are inserted. [Loop1987]
+
+    An inner vertex of valence v becomes (1 − v β) x + β Σ neighbours, β = (5/8 − (3/8 + cos(2π/v)/4)²)/v; an inner
+    edge's vertex 3/8 of each end and 1/8 of each opposite vertex. [Zhang2022] §5.1.
+    """
+    n, edges = len(mesh.X), mesh.edges
+    on_boundary = np.zeros(n, bool)
+    on_boundary[mesh.boundary_edges] = True
+    valence = np.bincount(edges.ravel(), minlength=n).astype(np.float64)
+    beta = np.where(on_boundary, 0.0, _beta(valence))
+    i, j = edges.T
+    even = sparse.coo_array(
+        (np.concatenate([beta[i], beta[j]]), (np.concatenate([i, j]), np.concatenate([j, i]))), (n, n)
+    )
+    even = (even + sparse.diags_array(1.0 - valence * beta)).tocsr()
+    even.eliminate_zeros()
+    return Prolongation(sparse.vstack([even, _odd_rows(mesh)]))
+
+
+def subdivide(mesh: Mesh, *, rule: str) -> tuple[Mesh, Prolongation, Prolongation]:
+    """The next level's rest mesh, its prolongation by the rule "loop" or "linear", and the midpoints."""
+    U = midpoints(mesh)
+    P = loop(mesh) if rule == "loop" else U
+    return Mesh(P(mesh.X), split_triangles(mesh)), P, U
+
+
+def _beta(valence: Floats) -> Floats:
+    return np.asarray((0.625 - (0.375 + 0.25 * np.cos(2.0 * np.pi / valence)) ** 2) / valence)
+
+
+def _odd_rows(mesh: Mesh) -> sparse.csr_array:
+    n, edges, hinges = len(mesh.X), mesh.edges.astype(np.int64), mesh.hinges.astype(np.int64)
+    key = edges[:, 0] * n + edges[:, 1]
+    inner = np.searchsorted(key, np.minimum(hinges[:, 0], hinges[:, 1]) * n + np.maximum(hinges[:, 0], hinges[:, 1]))
+    end = np.full(len(edges), 0.5)
+    end[inner] = 0.375
+    every = np.arange(len(edges))
+    rows = np.concatenate([every, every, inner, inner])
+    columns = np.concatenate([edges[:, 0], edges[:, 1], hinges[:, 2], hinges[:, 3]])
+    values = np.concatenate([end, end, np.full(2 * len(inner), 0.125)])
+    return sparse.coo_array((values, (rows, columns)), (len(edges), n)).tocsr()

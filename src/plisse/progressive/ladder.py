@@ -1,0 +1,152 @@
+"""All levels of a scene: geometries, the maps between them, and each level's system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.hierarchy.hierarchy import Hierarchy, build_levels, is_flat
+from plisse.hierarchy.prolongation import Prolongation
+from plisse.io.geometry import Geometry, load_geometry
+from plisse.progressive.assemble import Finer, Proxy, System
+from plisse.progressive.scales import settle_contact
+from plisse.progressive.shells import ShellModel
+from plisse.scene.scene import Scene
+
+LINEAR_GAIN = 2.0  # the bending stiffness of a hinge grows so much per level of midpoints that it is evaluated on
+
+
+@dataclass(frozen=True, eq=False)
+class Ladder:
+    """A scene on all of its levels, 0 the coarsest. base: its geometry on level 0."""
+
+    scene: Scene
+    base: Geometry
+    hierarchy: Hierarchy
+    _models: dict[tuple[int, tuple[float, ...], tuple[float, ...]], ShellModel] = field(default_factory=dict)
+    _systems: list[System] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, scene: Scene, geometry: Geometry) -> Ladder:
+        """The scene on all of its levels, from its geometry on level 0."""
+        return cls(settle_contact(scene, geometry), geometry, _build(scene, geometry))
+
+    @property
+    def finest(self) -> int:
+        return self.hierarchy.finest
+
+    @cached_property
+    def _geometries(self) -> dict[int, Geometry]:
+        return {0: self.base}
+
+    def geometry(self, level: int) -> Geometry:
+        """Rest meshes, start positions, colliders and pins of a level."""
+        if level not in self._geometries:
+            below, step = self.geometry(level - 1), self.hierarchy.levels[level - 1]
+            assert step.prolongation is not None and step.upsampling is not None
+            bodies, shells = self.hierarchy.levels[level].bodies, len(self.base.shells)
+            placed = step.prolongation(np.concatenate([*below.shell_positions, *(mesh.X for mesh in below.solids)]))
+            parts = np.split(placed, np.cumsum([len(mesh.X) for mesh in bodies])[:-1])
+            solids = iter(zip(bodies[shells:], parts[shells:], strict=True))
+            colliders = [None if c is None else _placed(*next(solids)) for c in self.base.colliders]
+            pins = _finer_pins(below, [len(mesh.X) for mesh in bodies[:shells]], step.upsampling.matrix)
+            self._geometries[level] = Geometry(bodies[:shells], tuple(parts[:shells]), tuple(colliders), pins)
+        return self._geometries[level]
+
+    def system(self, level: int, *, start: Floats | None = None) -> System:
+        """The level's potentials; start: positions to go on from."""
+        progressive = self.scene.hierarchy.method == "progressive" and level < self.finest
+        proxy = self._proxy(level) if progressive else None
+        self._systems[:] = [System(self.scene, self.geometry(level), level=level, proxy=proxy, start=start)]
+        return self.latest
+
+    @property
+    def latest(self) -> System:
+        """The system that was made last: the one whose states a generator yields."""
+        return self._systems[0]
+
+    def _proxy(self, level: int) -> Proxy:
+        settings = self.scene.hierarchy
+        assert settings.compression is not None and settings.bending is not None
+        stiffer = settings.bending
+        most = self.finest - level
+        up = most if settings.proxy_levels_up is None else min(settings.proxy_levels_up, most)
+        rules = self.hierarchy.rules[: len(self.base.shells)]
+        # a curved rest shape carries its load by compression: it keeps it
+        kept = [settings.compression if is_flat(mesh) else 1.0 for mesh in self.base.shells]
+        own = [stiffer**up] * len(rules)
+        if up == 0 or all(rule == "linear" for rule in rules):
+            # on nested flat meshes the finer membrane is this one, and the finer bending a multiple of this one's
+            return Proxy(kept, own)
+
+        def finer(k: int) -> Finer:
+            gain = [(stiffer / (LINEAR_GAIN if rule == "linear" else 1.0)) ** k for rule in rules]
+            return Finer(self._model(level + k, kept, gain), self._shell_map(level, level + k))
+
+        return Proxy(kept, own, finer(up), finer(1) if settings.preconditioner == "galerkin" else None)
+
+    def _shell_map(self, coarse: int, fine: int) -> Prolongation:
+        return self.hierarchy.between(coarse, fine, bodies=len(self.base.shells))
+
+    def _model(self, level: int, kept: list[float], gain: list[float]) -> ShellModel:
+        key = (level, tuple(kept), tuple(gain))
+        if key not in self._models:
+            self._models[key] = ShellModel(self.scene, self.geometry(level).shells, compression=kept, bending=gain)
+        return self._models[key]
+
+    def changed(self, scene: Scene, folder: Path) -> Ladder:
+        """The ladder of a scene whose parameters were changed on the way, fit to go on from this one's states.
+
+        Contact lengths that the scene leaves open do not grow: states that were reached keep them.
+        """
+        base = load_geometry(scene, folder)
+        settled, before = settle_contact(scene, base).contact, self.scene.contact
+        assert settled.offset is not None and before.offset is not None
+        if scene.contact.offset is None:
+            settled = replace(settled, offset=min(settled.offset, before.offset))
+        same = scene.hierarchy.levels == self.finest + 1 and all(
+            np.array_equal(a.X, b.X) and np.array_equal(a.triangles, b.triangles)
+            for a, b in zip(base.shells, self.base.shells, strict=True)
+        )
+        hierarchy = self.hierarchy if same and _rules(scene, base) == self.hierarchy.rules else _build(scene, base)
+        return Ladder(replace(scene, contact=settled), base, hierarchy)
+
+
+def build_hierarchy(scene: Scene, base: str | Path) -> Ladder:
+    """The scene on all of its levels, with files looked up from the folder `base`."""
+    return Ladder.of(scene, load_geometry(scene, Path(base)))
+
+
+def _build(scene: Scene, base: Geometry) -> Hierarchy:
+    return build_levels([*base.shells, *base.solids], levels=scene.hierarchy.levels, rules=_rules(scene, base))
+
+
+def _rules(scene: Scene, base: Geometry) -> tuple[str | None, ...]:
+    """How each body grows finer: curved shells and refined colliders by Loop's rule, flat shells as the scene says."""
+    shells = [scene.hierarchy.prolongation if is_flat(mesh) else "loop" for mesh in base.shells]
+    return (*shells, *("loop" if c.refine else None for c in scene.colliders if c.mesh is not None))
+
+
+def _placed(mesh: Mesh, X: Floats) -> Mesh:
+    return mesh if np.array_equal(mesh.X, X) else Mesh(X, mesh.triangles)
+
+
+def _finer_pins(below: Geometry, sizes: list[int], U: Any) -> tuple[tuple[Ints, ...], ...]:
+    """A midpoint is pinned when both ends of its edge are pinned by the same pin."""
+    out: list[tuple[Ints, ...]] = []
+    rows = columns = 0
+    for mesh, pins, size in zip(below.shells, below.pins, sizes, strict=True):
+        part = U[rows : rows + size, columns : columns + len(mesh.X)]
+        chosen = []
+        for vertices in pins:
+            mask = np.zeros(len(mesh.X))
+            mask[vertices] = 1.0
+            chosen.append(np.flatnonzero(part @ mask > 0.75).astype(np.int32))
+        out.append(tuple(chosen))
+        rows, columns = rows + size, columns + len(mesh.X)
+    return tuple(out)

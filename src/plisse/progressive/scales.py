@@ -1,0 +1,71 @@
+"""Lengths and pressures of contact that a scene leaves open, the same on all of its levels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from plisse.io.geometry import Geometry
+from plisse.scene.scene import Scene
+
+LOAD_FACTOR = 40.0  # the barrier's reference pressure as a multiple of the scene's own load per area
+STOP_FACTOR = 10.0  # the same for the pressure that stops a falling sheet in one step
+PULL_STRAIN = 0.02  # membrane strain that scripted motion is taken to cause
+MIDWAY = 0.5  # part of dhat at which the reference pressure is reached
+
+
+def settle_contact(scene: Scene, geometry: Geometry) -> Scene:
+    """The scene with contact.offset, dhat and stiffness filled in where it leaves them open."""
+    settings = scene.contact
+    size = scene_size(geometry)
+    thinnest = min(shell.material.thickness for shell in scene.shells)
+    offset = settings.offset if settings.offset is not None else thinnest
+    dhat = settings.dhat if settings.dhat is not None else max(1e-3 * size, offset)
+    stiffness = settings.stiffness
+    if stiffness is None:
+        stiffness = _reference_pressure(scene, geometry, size, dhat)
+    return replace(scene, contact=replace(settings, offset=offset, dhat=dhat, stiffness=stiffness))
+
+
+def scene_size(geometry: Geometry) -> float:
+    """Diagonal of the box around all shells' rest shapes over √3 [m]."""
+    X = np.concatenate([mesh.X for mesh in geometry.shells])
+    return float(np.linalg.norm(np.ptp(X, axis=0)) / np.sqrt(3.0))
+
+
+def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: float) -> float:
+    """What the barrier should be able to push back with halfway into its range [Pa].
+
+    LOAD_FACTOR times the pressures that rest on contact, and in dynamics STOP_FACTOR times what stops a sheet
+    within one step: ρ τ v / h at the speed of falling through the scene.
+    """
+    h = scene.time.step
+    heaviest = max(shell.material.area_density for shell in scene.shells)
+    g = float(np.linalg.norm(scene.gravity))
+    load = heaviest * g * len(scene.shells)
+    load += max((abs(s.pressure.value) for s in scene.shells if s.pressure), default=0.0)
+    if scene.wind is not None:
+        load += 0.5 * scene.wind.air_density * float(np.dot(scene.wind.velocity, scene.wind.velocity))
+    pins = [pin for shell in scene.shells for pin in shell.pins]
+    if any(collider.motion for collider in scene.colliders) or any(pin.motion for pin in pins):
+        # handles and moving colliders load contact through the membrane's tension
+        load += PULL_STRAIN * max(s.material.E * s.material.thickness for s in scene.shells) / size
+    pressure = LOAD_FACTOR * load
+    if scene.time.mode == "dynamic":
+        placed = np.concatenate([*geometry.shell_positions, *(mesh.X for mesh in geometry.solids)])
+        extent = float(np.ptp(placed, axis=0).max())
+        speed = max(float(np.linalg.norm(shell.velocity)) for shell in scene.shells)
+        speed += min(np.sqrt(2.0 * g * extent), g * scene.time.duration)
+        pressure += STOP_FACTOR * heaviest * speed / h
+    # without any load: what moves a sheet by dhat in one step
+    return pressure if pressure > 0.0 else LOAD_FACTOR * heaviest * dhat / h**2
+
+
+def pressure_of_unit_barrier(offset: float, dhat: float) -> float:
+    """Force per area −κ b′ 2d [1/m · κ] of a barrier with κ = 1 at the gap MIDWAY · dhat."""
+    d = offset + MIDWAY * dhat
+    width = dhat * (2.0 * offset + dhat)
+    y = (d * d - offset * offset) / width
+    slope = -2.0 * (y - 1.0) * np.log(y) - (y - 1.0) ** 2 / y
+    return float(-slope / width * 2.0 * d)

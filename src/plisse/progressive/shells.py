@@ -1,0 +1,106 @@
+"""Mass, elasticity and body loads of all shells on one level's rest meshes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from plisse.core.mesh import Mesh, concatenate
+from plisse.core.potential import Floats, Potential
+from plisse.energies.bending import Bending
+from plisse.energies.loads import Gravity, Pressure, Wind
+from plisse.energies.membrane import Membrane
+from plisse.energies.strain_limit import StrainLimit
+from plisse.scene.scene import Scene, Shell
+
+LIMIT_STIFFNESS = 0.1  # κ of the strain-limit barrier as a part of the membrane's Young's modulus
+
+
+class ShellModel:
+    """The shells of a scene as one mesh, vertices in scene order, with their potentials.
+
+    compression: part of the membrane's compressive stiffness that is kept; bending: factor on the bending stiffness;
+    one number a shell each. room: vertices that positions have beyond the shells', for colliders.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        meshes: Sequence[Mesh],
+        *,
+        compression: Sequence[float] | None = None,
+        bending: Sequence[float] | None = None,
+        room: int = 0,
+    ) -> None:
+        self.scene = scene
+        self.mesh, self.starts = concatenate(meshes)
+        self.n = len(self.mesh.X)
+        self._counts = [len(mesh.triangles) for mesh in meshes]
+        self._hinge_counts = [len(mesh.hinges) for mesh in meshes]
+        density = self._per_triangle(lambda s: s.material.area_density)
+        per_corner = np.repeat(self.mesh.triangle_areas * density / 3.0, 3)
+        self.mass = np.asarray(np.bincount(self.mesh.triangles.ravel(), per_corner, minlength=self.n + room), float)
+        self.thickness = self._per_triangle(lambda s: s.material.thickness)
+        self.E = self._per_triangle(lambda s: s.material.E)
+        ones = [1.0] * len(meshes)
+        self.elastic: list[Potential] = [self._membrane(compression or ones), self._bending(bending or ones)]
+        self.pressures = [
+            self._pressure(shell, mesh, int(first))
+            for shell, mesh, first in zip(scene.shells, meshes, self.starts, strict=False)
+            if shell.pressure is not None
+        ]
+        self.loads: list[Potential] = [*self.pressures]
+        if any(scene.gravity):
+            self.loads.insert(0, Gravity(self.mass, np.asarray(scene.gravity)))
+
+    def _per_triangle(self, value: Callable[[Shell], float]) -> Floats:
+        return np.repeat([float(value(shell)) for shell in self.scene.shells], self._counts)
+
+    def _per_hinge(self, value: Callable[[Shell], float]) -> Floats:
+        return np.repeat([float(value(shell)) for shell in self.scene.shells], self._hinge_counts)
+
+    def _membrane(self, compression: Sequence[float]) -> Membrane:
+        nu = self._per_triangle(lambda s: s.material.nu)
+        kept = np.repeat(np.asarray(compression, float), self._counts)
+        return Membrane(self.mesh, E=self.E, nu=nu, thickness=self.thickness, compression=kept)
+
+    def _bending(self, factor: Sequence[float]) -> Bending:
+        E = self._per_hinge(lambda s: s.material.bending_modulus) * np.repeat(factor, self._hinge_counts)
+        nu, thickness = self._per_hinge(lambda s: s.material.nu), self._per_hinge(lambda s: s.material.thickness)
+        return Bending(self.mesh, E=E, nu=nu, thickness=thickness)
+
+    def _pressure(self, shell: Shell, mesh: Mesh, first: int) -> Pressure:
+        assert shell.pressure is not None
+        placed = Mesh(self.mesh.X, (mesh.triangles + first).astype(np.int32))
+        return Pressure(placed, shell.pressure.value, gas=shell.pressure.kind == "gas")
+
+    @property
+    def has_limit(self) -> bool:
+        return any(shell.material.strain_limit is not None for shell in self.scene.shells)
+
+    def strain_limit(self, *, selected: np.ndarray | None = None) -> StrainLimit | None:
+        """The strain-limit barrier of the triangles that have a limit, or of the selected ones (m,) among them."""
+        limit = self.limits
+        some = np.isfinite(limit) if selected is None else np.isfinite(limit) & selected
+        if not np.isfinite(limit).any():
+            return None
+        onset = self._per_triangle(lambda s: s.material.strain_onset)
+        return StrainLimit(
+            self.mesh, selected=some, onset=onset, limit=limit, kappa=LIMIT_STIFFNESS * self.E, thickness=self.thickness
+        )
+
+    @property
+    def limits(self) -> Floats:
+        """Largest principal stretch allowed of each triangle, infinite where there is none, shape (m,)."""
+        return self._per_triangle(lambda s: s.material.strain_limit or np.inf)
+
+    def wind(self, x: Floats, v: Floats, h: float) -> Wind | None:
+        """The wind's drag, lagged at the start x, v of a step."""
+        w = self.scene.wind
+        if w is None:
+            return None
+        return Wind(
+            self.mesh.triangles, x, v, h, wind=np.asarray(w.velocity), air_density=w.air_density,
+            drag_normal=w.drag_normal, drag_tangential=w.drag_tangential, law=w.law,
+        )  # fmt: skip
