@@ -20,6 +20,8 @@ from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
 from plisse.energies.loads import Gravity, Pressure, Wind
 from plisse.energies.membrane import Membrane
 from plisse.energies.strain_limit import StrainLimit
+from plisse.hierarchy.loop import subdivide
+from plisse.progressive.proxy import Galerkin, Prolonged
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,7 @@ class Case:
     rigid: bool = True  # value is invariant under rigid motion
     spacing: float = 1e-5  # of the differences [m]; small where distances switch between features
     exact_projection: bool = True  # the psd Hessian is each stencil's exact projection (else Gauss–Newton or majorant)
+    preconditioner: bool = False  # the Hessian is not that of the value, and positive semidefinite only as a whole
 
 
 def curved_sheet() -> Mesh:
@@ -42,6 +45,7 @@ def curved_sheet() -> Mesh:
 
 
 SHEET = curved_sheet()
+FINER, LOOP, _ = subdivide(SHEET, rule="loop")
 BALL = shapes.sphere(0.2, subdivisions=1)
 
 
@@ -129,6 +133,12 @@ def make_membrane(k: float, compression: float) -> Membrane:
     )  # fmt: skip
 
 
+def make_elastic(mesh: Mesh, k: float) -> list[Potential]:
+    membrane = Membrane(mesh, E=full(mesh, k), nu=full(mesh, 0.3), thickness=full(mesh, 1e-3))
+    E, nu, thickness = (full(mesh, value, hinges=True) for value in (k, 0.3, 1e-2))
+    return [membrane, Bending(mesh, E=E, nu=nu, thickness=thickness)]
+
+
 def make_limit(k: float) -> StrainLimit:
     return StrainLimit(
         SHEET, selected=full(SHEET, 1.0) > 0, onset=full(SHEET, 1.0), limit=full(SHEET, 1.3),
@@ -179,6 +189,11 @@ CASES: dict[str, Case] = {
     "pressure": Case(lambda k: Pressure(BALL, k), crumpled(BALL, 0.02)),
     "gas": Case(lambda k: Pressure(BALL, k, gas=True), crumpled(BALL, 0.02)),
     "wind": Case(make_wind, crumpled(SHEET, 1e-2), rigid=False),
+    "prolonged": Case(
+        lambda k: Prolonged(make_elastic(FINER, k), LOOP, make_elastic(SHEET, k)),
+        crumpled(SHEET, 0.02), preconditioner=True,
+    ),
+    "galerkin": Case(lambda k: Galerkin(make_elastic(FINER, k), LOOP), crumpled(SHEET, 0.02), preconditioner=True),
     "sum": Case(
         lambda k: Sum([CASES["membrane"].make(k), CASES["bending"].make(k), CASES["inertia"].make(k)]),
         crumpled(SHEET, 0.02), rigid=False, exact_projection=False,

@@ -11,7 +11,8 @@ from typing import Any
 from plisse._version import __version__
 from plisse.core.errors import SceneError
 
-BENCHES = ("newton", "contact", "drop", "start")
+BENCHES = ("newton", "contact", "drop", "start", "pcs")
+PARTS = ("speed-93k", "speed-371k", "preview", "levels")  # of the bench pcs
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -51,6 +52,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     bench = commands.add_parser("bench", help="measure speed as ratios against a baseline in the same run")
     bench.add_argument("name", choices=BENCHES)
+    bench.add_argument("--part", choices=PARTS, help="one part of the bench pcs, which takes an hour as a whole")
     bench.add_argument("--threads", type=_threads, default=min(2, cores), help="threads (default: 2)")
     bench.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to a file")
     bench.set_defaults(action=_bench)
@@ -181,7 +183,10 @@ def _bench(options: argparse.Namespace) -> int:
     bench = import_module(f"plisse.bench.{options.name}")
     from plisse.bench.figures import conclude
 
-    figures, details = bench.measure(options.threads)
+    if options.part is not None and options.name != "pcs":
+        raise SceneError(f"The bench {options.name} has no parts: leave --part out.")
+    options_of_bench = {} if options.part is None else {"part": options.part}
+    figures, details = bench.measure(options.threads, **options_of_bench)
     return conclude(options.name, options.threads, figures, details, options.json)
 
 

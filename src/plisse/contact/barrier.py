@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from plisse.contact import candidates as broad
 from plisse.contact.ccd import max_step, pair_steps
+from plisse.contact.close import ClosePairs, find_close
 from plisse.contact.exact import barrier_blocks, project_blocks
 from plisse.contact.friction import Contacts
 from plisse.core.potential import (
@@ -70,13 +71,17 @@ class Barrier(Potential):
     A is a quarter of the point's area, or of the sum of both edges' areas; where one side is a collider the shell's
     side counts, so that a coarse collider mesh weighs no more than a fine one. κ scales with the pair's own dhat:
     pairs whose reach is limited by their rest distance push with the same pressure. `max_step` is additive CCD.
+    start: positions that may hold pairs closer than their offset within one body, see `ClosePairs`.
     """
 
     kind = "contact"
 
-    def __init__(self, surface: broad.Surface, *, kappa: float, margin: float) -> None:
+    def __init__(self, surface: broad.Surface, *, kappa: float, margin: float, start: Floats | None = None) -> None:
         self.surface, self._kappa, self._margin = surface, kappa, margin
         self._areas()
+        self._close: ClosePairs | None = None
+        if start is not None:
+            self._close = find_close(broad.build(surface, start, np.zeros_like(start), margin), start, surface.body)
         self._near: _Near | None = None
         self._touching: _Touching | None = None
         self.builds = 0  # how often the candidate list was made
@@ -111,7 +116,8 @@ class Barrier(Potential):
     def _cover(self, x: Floats, p: Floats) -> _Near:
         """Candidates that are complete along x → x + p; the last list while it still is."""
         if self._near is None or not self._near.candidates.covers(x, p):
-            self._near = self._with_constants(broad.build(self.surface, x, p, self._margin))
+            found = broad.build(self.surface, x, p, self._margin)
+            self._near = self._with_constants(found if self._close is None else self._close.relax(found))
             self._touching = None
             self.builds += 1
         return self._near

@@ -89,7 +89,7 @@ class System:
         self.x0 = frozen(placed if start is None else start.copy())
         self._prescribe(geometry, starts, placed)
         self._elastic(proxy)
-        self._contact()
+        self._contact(start)
 
     # --- what the user prescribed ---------------------------------------------------------------------------------
 
@@ -167,7 +167,7 @@ class System:
 
     # --- contact ----------------------------------------------------------------------------------------------------
 
-    def _contact(self) -> None:
+    def _contact(self, start: Floats | None) -> None:
         settings = self.scene.contact
         assert settings.offset is not None and settings.dhat is not None and settings.stiffness is not None
         self.offset, self.dhat, self.stiffness = settings.offset, settings.dhat, settings.stiffness
@@ -187,7 +187,7 @@ class System:
         self.half_spaces: list[HalfSpace] = []
         if not settings.enabled:
             return
-        self.barrier = Barrier(self.surface, kappa=kappa, margin=0.25 * self.dhat)
+        self.barrier = Barrier(self.surface, kappa=kappa, margin=0.25 * self.dhat, start=start)
         movable = np.flatnonzero(~self.passive[: self.n_shell]).astype(np.int32)
         for collider in self.scene.colliders:
             if collider.half_space is not None:

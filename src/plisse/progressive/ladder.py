@@ -14,10 +14,13 @@ from plisse.hierarchy.hierarchy import Hierarchy, build_levels, is_flat
 from plisse.hierarchy.prolongation import Prolongation
 from plisse.io.geometry import Geometry, load_geometry
 from plisse.progressive.assemble import Finer, Proxy, System
-from plisse.progressive.scales import settle_contact
+from plisse.progressive.scales import scene_size, settle_contact
 from plisse.progressive.shells import ShellModel
 from plisse.scene.scene import Scene
 
+WEIGHT_STRAIN = 0.2  # strain under its own weight of a sheet whose wrinkles a level cannot show, in compression
+RESOLVED = 0.5  # bending length that a level's mesh resolves, in edges
+MOST_BENDING = 100.0  # no level's bending is stiffened more
 LINEAR_GAIN = 2.0  # the bending stiffness of a hinge grows so much per level of midpoints that it is evaluated on
 
 
@@ -72,23 +75,43 @@ class Ladder:
 
     def _proxy(self, level: int) -> Proxy:
         settings = self.scene.hierarchy
-        assert settings.compression is not None and settings.bending is not None
-        stiffer = settings.bending
         most = self.finest - level
         up = most if settings.proxy_levels_up is None else min(settings.proxy_levels_up, most)
         rules = self.hierarchy.rules[: len(self.base.shells)]
-        # a curved rest shape carries its load by compression: it keeps it
-        kept = [settings.compression if is_flat(mesh) else 1.0 for mesh in self.base.shells]
-        own = [stiffer**up] * len(rules)
+        kept, own = self._softened(level, up)
         if up == 0 or all(rule == "linear" for rule in rules):
             # on nested flat meshes the finer membrane is this one, and the finer bending a multiple of this one's
             return Proxy(kept, own)
 
         def finer(k: int) -> Finer:
-            gain = [(stiffer / (LINEAR_GAIN if rule == "linear" else 1.0)) ** k for rule in rules]
+            gain = [f / (LINEAR_GAIN**k if rule == "linear" else 1.0) for f, rule in zip(own, rules, strict=True)]
             return Finer(self._model(level + k, kept, gain), self._shell_map(level, level + k))
 
         return Proxy(kept, own, finer(up), finer(1) if settings.preconditioner == "galerkin" else None)
+
+    def _softened(self, level: int, up: int) -> tuple[list[float], list[float]]:
+        """Part of the compressive stiffness kept, and factor on bending, of each shell on a level.
+
+        With r, the level's mean edge over gravity's bending length ∛(D / ρτg), D = E τ³ / 12(1 − ν²): folds of that
+        length are not resolved for r > 1. "auto" then keeps s^((r − 1)/2) of the compressive stiffness, from r = 3 on s,
+        with which the sheet's own weight would compress it by WEIGHT_STRAIN; and stiffens bending by (RESOLVED r)³, so
+        that no fold is sharper than the mesh can bend.
+        """
+        proxy, g = self.scene.hierarchy.proxy, float(np.linalg.norm(self.scene.gravity))
+        size = scene_size(self.base)
+        kept, stiffer = [], []
+        for shell, base, mesh in zip(self.scene.shells, self.base.shells, self.geometry(level).shells, strict=True):
+            m = shell.material
+            D = m.bending_modulus * m.thickness**3 / (12.0 * (1.0 - m.nu**2))
+            r = float(mesh.edge_lengths.mean()) * (m.area_density * g / D) ** (1.0 / 3.0) if D > 0.0 else np.inf
+            # a curved rest shape carries its load by compression: it keeps it
+            s = min(m.density * g * size / (WEIGHT_STRAIN * m.E), 1.0)
+            auto = s ** min(max((r - 1.0) / 2.0, 0.0), 1.0) if s > 0.0 else 1.0
+            part = auto if isinstance(proxy.compression, str) else proxy.compression
+            kept.append(part if is_flat(base) else 1.0)
+            auto = min(max(1.0, (RESOLVED * r) ** 3), MOST_BENDING)
+            stiffer.append(auto if isinstance(proxy.bending, str) else proxy.bending**up)
+        return kept, stiffer
 
     def _shell_map(self, coarse: int, fine: int) -> Prolongation:
         return self.hierarchy.between(coarse, fine, bodies=len(self.base.shells))
@@ -128,7 +151,7 @@ def _build(scene: Scene, base: Geometry) -> Hierarchy:
 
 def _rules(scene: Scene, base: Geometry) -> tuple[str | None, ...]:
     """How each body grows finer: curved shells and refined colliders by Loop's rule, flat shells as the scene says."""
-    shells = [scene.hierarchy.prolongation if is_flat(mesh) else "loop" for mesh in base.shells]
+    shells = [scene.hierarchy.proxy.prolongation if is_flat(mesh) else "loop" for mesh in base.shells]
     return (*shells, *("loop" if c.refine else None for c in scene.colliders if c.mesh is not None))
 
 

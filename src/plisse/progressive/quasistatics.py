@@ -71,8 +71,7 @@ def settle(
 def level_tol(ladder: Ladder, level: int) -> float:
     """The tolerance of a level [m/s]: solver.tol on the finest one, and where a level is solved for its own sake."""
     settings, tol = ladder.scene.hierarchy, ladder.scene.solver.tol
-    assert settings.coarse_tol is not None
-    return tol * settings.coarse_tol if settings.method == "progressive" and level < ladder.finest else tol
+    return tol * settings.proxy.coarse_tol if settings.method == "progressive" and level < ladder.finest else tol
 
 
 def relax(

@@ -1,0 +1,31 @@
+"""Progressive cloth: speed, cost of a preview step, and how near the levels are to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from plisse.bench.figures import Figure
+from plisse.bench.pcs_levels import measure_levels
+from plisse.bench.pcs_preview import measure_preview
+from plisse.bench.pcs_speed import measure_speed
+from plisse.run import use_threads
+
+PARTS: dict[str, Callable[[int], tuple[list[Figure], dict[str, Any]]]] = {
+    "speed-93k": lambda threads: measure_speed(threads, levels=4, asked=5.0, plain=True),
+    "speed-371k": lambda threads: measure_speed(threads, levels=5, asked=10.0, plain=False),
+    "preview": measure_preview,
+    "levels": measure_levels,
+}
+
+
+def measure(threads: int, part: str | None = None) -> tuple[list[Figure], dict[str, Any]]:
+    """All parts, or one of them."""
+    use_threads(threads)
+    figures: list[Figure] = []
+    details: dict[str, Any] = {}
+    for name in PARTS if part is None else (part,):
+        found, more = PARTS[name](threads)
+        figures += found
+        details |= more
+    return figures, details

@@ -1,0 +1,114 @@
+"""What a preview step costs beside a direct coarse step, for ever finer meshes above the same base."""
+
+from __future__ import annotations
+
+import resource
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from plisse.bench.climb import EXAMPLES, gallery_scene
+from plisse.bench.figures import Figure
+from plisse.core.potential import Clock, Sum, frozen
+from plisse.core.state import State
+from plisse.progressive.ladder import Ladder, build_hierarchy
+from plisse.progressive.quasistatics import relax
+from plisse.progressive.shells import ShellModel
+from plisse.scene.scene import Scene
+from plisse.solve.newton import make_newton
+
+SCENE = "05-sphere"
+SETTLE, STEPS = 30, 20  # steps before and while the clock runs
+LEVELS = (3, 4, 5, 6)
+
+
+def measure_preview(threads: int) -> tuple[list[Figure], dict[str, Any]]:
+    """Steps of level 0 under the printed Loop proxy, all started from the same direct coarse state."""
+    figures: list[Figure] = []
+    details: dict[str, Any] = {}
+    coarse = gallery_scene(SCENE, levels=1, method="direct")
+    begin, direct = _time_steps(build_hierarchy(coarse, EXAMPLES), None, threads)
+    details["direct coarse step, ms"] = round(1e3 * direct, 1)
+    for levels in LEVELS:
+        printed = build_hierarchy(_printed(levels), EXAMPLES)
+        finest = printed.geometry(printed.finest).shells
+        name = f"{len(finest[0].triangles) / 1000:.0f}K"
+        evaluation = _time_evaluation(printed)
+        _, step = _time_steps(printed, begin, threads)
+        _, up = _time_steps(build_hierarchy(_printed(levels, proxy_levels_up=2), EXAMPLES), begin, threads)
+        _, linear = _time_steps(build_hierarchy(gallery_scene(SCENE, levels=levels), EXAMPLES), begin, threads)
+        allowed = (direct + 2.5 * evaluation) / direct
+        figures += [
+            Figure(f"{name}: preview step / direct coarse step", step / direct, allowed, "lower"),
+            Figure(f"{name}: the same, proxy two levels up", up / direct, 1.3, "lower"),
+            Figure(f"{name}: the same, default proxy", linear / direct, 1.3, "lower"),
+        ]
+        details[f"{name}: preview step; energy and gradient of the finest elasticity, ms"] = [
+            round(1e3 * step, 1),
+            round(1e3 * evaluation, 1),
+        ]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    figures.append(Figure("peak memory, GB", peak, 6.0, "lower"))
+    return figures, details | _lost_shape(threads)
+
+
+def _printed(levels: int, **hierarchy: Any) -> Scene:
+    return gallery_scene(SCENE, levels=levels, preset="paper", **hierarchy)
+
+
+def _time_steps(ladder: Ladder, begin: State | None, threads: int) -> tuple[State, float]:
+    """The state after SETTLE steps, and the median seconds of the steps after it; no step is accepted as the last."""
+    system = ladder.system(0)
+    newton, clock = make_newton(threads=threads), Clock()
+    start = None if begin is None else replace(begin, step=0)
+    times: list[float] = []
+    settled, last = begin, time.perf_counter()
+    for state in relax(system, newton, clock, start, tol=1e-12):
+        now = time.perf_counter()
+        if begin is None and state.step == SETTLE:
+            settled = state
+        if state.step > (SETTLE if begin is None else STEPS // 2):
+            times.append(now - last)
+        if len(times) == STEPS:
+            break
+        last = now
+    assert settled is not None
+    return settled, float(np.median(times))
+
+
+def _time_evaluation(ladder: Ladder) -> float:
+    """Median seconds of energy and gradient of the finest mesh's elasticity and loads."""
+    model = ShellModel(ladder.scene, ladder.geometry(ladder.finest).shells)
+    parts = Sum([*model.elastic, *model.loads])
+    rng, times = np.random.default_rng(0), []
+    for _ in range(5):
+        x = frozen(model.mesh.X + rng.uniform(-1e-5, 1e-5, model.mesh.X.shape))
+        began = time.perf_counter()
+        parts.value(x)
+        parts.gradient(x)
+        times.append(time.perf_counter() - began)
+    return float(np.median(times))
+
+
+def _lost_shape(threads: int) -> dict[str, Any]:
+    """How far level 0 moves when its proxy is evaluated two levels up instead of on the finest mesh."""
+    found = []
+    for options in ({}, {"proxy_levels_up": 2}):
+        ladder = build_hierarchy(_printed(5, **options), EXAMPLES)
+        state = None
+        for state in relax(ladder.system(0), make_newton(threads=threads), Clock(), tol=2e-3):
+            pass
+        assert state is not None
+        found.append((ladder, state))
+    (ladder, full), (_, up) = found
+    model = ShellModel(ladder.scene, ladder.geometry(ladder.finest).shells)
+    P = ladder.hierarchy.between(0, ladder.finest, bodies=1)
+    energies = [Sum([*model.elastic, *model.loads]).value(frozen(P(s.x[: P.matrix.shape[1]]))) for _, s in found]
+    n = P.matrix.shape[1]
+    apart = np.sqrt(((full.x[:n] - up.x[:n]) ** 2).sum(axis=1).mean())
+    return {
+        "two levels up of four: level 0 moves by, mm": round(1e3 * float(apart), 2),
+        "two levels up of four: energy on the finest mesh, J, finest and two up": [round(e, 5) for e in energies],
+    }

@@ -1,0 +1,71 @@
+"""Pairs that a start leaves closer together than contact would let them come."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from plisse.contact.candidates import BoolArray, Candidates, FloatArray, IntArray
+from plisse.kernels import barrier
+
+SLACK = 1e-3  # a pair within this part of its offset counts as too close
+LEFT = 0.5  # part of the distance at the start that becomes its offset, and its dhat
+
+
+@dataclass(frozen=True, eq=False)
+class ClosePairs:
+    """Point–triangle and edge–edge pairs (k, 4) with an offset [m] of their own (k,), which is also their dhat.
+
+    Triangles that share a vertex or an edge do not push each other and may fold together. When they are subdivided,
+    their parts do not share it any more, and lie closer than their offset: they keep half of the distance that they
+    have, and so can neither pass through each other nor throw each other apart.
+    """
+
+    pt: IntArray
+    pt_offset: FloatArray
+    ee: IntArray
+    ee_offset: FloatArray
+    touched: BoolArray
+
+    def relax(self, found: Candidates) -> Candidates:
+        """The candidates with these pairs' own offset and dhat."""
+        if len(self.pt) + len(self.ee) == 0:
+            return found
+        pt_offset, pt_dhat = self._own(found.pt, found.pt_offset, found.pt_dhat, self.pt, self.pt_offset)
+        ee_offset, ee_dhat = self._own(_in_order(found.ee), found.ee_offset, found.ee_dhat, self.ee, self.ee_offset)
+        return replace(found, pt_offset=pt_offset, pt_dhat=pt_dhat, ee_offset=ee_offset, ee_dhat=ee_dhat)
+
+    def _own(
+        self, pairs: IntArray, offset: FloatArray, dhat: FloatArray, close: IntArray, own: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        some = np.flatnonzero(self.touched[pairs].all(axis=1))
+        rows = np.concatenate([close, pairs[some]])
+        _, name = np.unique(rows, axis=0, return_inverse=True)
+        name = name.ravel()
+        value = np.full(len(rows), np.inf)
+        value[name[: len(close)]] = own
+        limit = value[name[len(close) :]]
+        offset, dhat = offset.copy(), dhat.copy()
+        offset[some], dhat[some] = np.minimum(offset[some], limit), np.minimum(dhat[some], limit)
+        return offset, dhat
+
+
+def find_close(found: Candidates, x: FloatArray, body: IntArray) -> ClosePairs:
+    """The candidates within one body that are closer than their offset at x (n, 3) [m]."""
+    pairs, offset = np.concatenate([found.pt, found.ee]), np.concatenate([found.pt_offset, found.ee_offset])
+    weights, D = np.empty((len(pairs), 4)), np.empty(len(pairs))
+    barrier.witnesses(x, pairs, len(found.pt), weights, D)
+    d = np.sqrt(D)
+    near = (d <= offset * (1.0 + SLACK)) & (body[pairs[:, 0]] == body[pairs[:, 3]])
+    pt = np.flatnonzero(near[: len(found.pt)])
+    ee = np.flatnonzero(near[len(found.pt) :])
+    touched = np.zeros(len(x), bool)
+    touched[pairs[near]] = True
+    own = LEFT * d
+    return ClosePairs(found.pt[pt], own[pt], _in_order(found.ee[ee]), own[len(found.pt) + ee], touched)
+
+
+def _in_order(edges: IntArray) -> IntArray:
+    """Edge–edge pairs (k, 4) with the edge of the lower vertex first: the search leaves it open."""
+    return np.where((edges[:, 0] > edges[:, 2])[:, None], edges[:, [2, 3, 0, 1]], edges)

@@ -1,0 +1,172 @@
+"""A run on disk: what is written comes back, and what is broken is told."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from plisse.core.errors import SceneError
+from plisse.core.mesh import Mesh
+from plisse.core.potential import Floats
+from plisse.core.state import State
+from plisse.io.geometry import Geometry, load_geometry
+from plisse.io.run_store import RunStore
+from plisse.io.scene_file import scene_from_dict, scene_to_dict
+
+SCENE: dict[str, Any] = {
+    "shell": [
+        {"shape": "grid", "vertices": 20, "pin": [{"corners": True}, {"vertices": [7]}], "rotate": [0, 0, 30]},
+        {"shape": "sphere", "radius": 0.1, "subdivisions": 1, "translate": [0, 0, 1]},
+        {"shape": "grid", "vertices": 12, "pin": [{"boundary": True}], "translate": [0, 0, 2]},
+    ],
+    "collider": [
+        {"shape": "floor", "height": -1.0},
+        {"shape": "box", "translate": [0, 0, -0.8]},
+        {"half_space": {"point": [0, 0, -1.5], "normal": [0.1, 0, 1]}},
+        {"shape": "sphere", "subdivisions": 1, "translate": [3, 0, 0]},
+    ],
+}
+
+
+def make_store(folder: Path, data: dict[str, Any] = SCENE) -> tuple[RunStore, Geometry]:
+    scene = scene_from_dict(data, Path())
+    geometry = load_geometry(scene, Path())
+    return RunStore.create(folder, scene_to_dict(scene), geometry), geometry
+
+
+def make_state(level: int, *, n: int = 5) -> State:
+    rng = np.random.default_rng(level)
+    x, v = rng.normal(size=(2, n, 3))
+    return State(
+        level, 12, 3.6, x, v, converged=True, residual=1e-3, newton_iteration=2, newton_iterations=14, energy=-0.2,
+        force_balance=0.01, contacts=77, step_length=0.5, missed=1e-4,
+    )  # fmt: skip
+
+
+def same_mesh(a: Mesh | None, b: Mesh | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return same(a.X, b.X) and same(a.triangles, b.triangles)
+
+
+def same(a: np.ndarray, b: np.ndarray) -> bool:
+    return a.dtype == b.dtype and np.array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    "data", [SCENE, {"shell": [{"shape": "grid", "vertices": 9}]}, SCENE | {"collider": SCENE["collider"][:1]}]
+)
+def test_a_geometry_comes_back(tmp_path: Path, data: dict[str, Any]) -> None:
+    store, geometry = make_store(tmp_path / "run", data)
+    found = RunStore.open(store.folder).read_geometry()
+    assert all(map(same_mesh, found.shells, geometry.shells)) and len(found.shells) == len(geometry.shells)
+    assert all(map(same, found.shell_positions, geometry.shell_positions))
+    assert len(found.colliders) == len(geometry.colliders) and all(map(same_mesh, found.colliders, geometry.colliders))
+    assert [len(pins) for pins in found.pins] == [len(pins) for pins in geometry.pins]
+    for mine, theirs in zip(found.pins, geometry.pins, strict=True):
+        assert all(map(same, mine, theirs))
+    assert scene_from_dict(store.read_json("scene.json"), Path()) == scene_from_dict(data, Path())
+
+
+def test_more_than_ten_bodies_come_back_in_order(tmp_path: Path) -> None:
+    shells = [{"shape": "grid", "vertices": 9 + k, "translate": [0, 0, k]} for k in range(12)]
+    store, geometry = make_store(tmp_path / "run", {"shell": shells})
+    found = store.read_geometry()
+    assert all(map(same_mesh, found.shells, geometry.shells)) and len(found.shells) == 12
+
+
+def test_states_come_back_level_by_level(tmp_path: Path) -> None:
+    store, _ = make_store(tmp_path / "run")
+    assert store.read_states() == []
+    for level in (0, 1, 3):
+        store.begin_level(level, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
+        store.write_state(make_state(level))
+    found = store.read_states()
+    # there is no level 2, so level 3 is not to be gone on from
+    assert [state.level for state in found] == [0, 1]
+    for state in found:
+        expected = make_state(state.level)
+        for entry in fields(State):
+            mine, theirs = getattr(state, entry.name), getattr(expected, entry.name)
+            assert type(mine) is type(theirs) and np.array_equal(mine, theirs), entry.name
+        assert not state.x.flags.writeable and state.x.flags.c_contiguous
+
+
+def test_a_state_that_is_written_twice_is_the_same_file(tmp_path: Path) -> None:
+    store, _ = make_store(tmp_path / "run")
+    store.begin_level(0, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
+    path, written = store.folder / "level-0" / "state.npz", []
+    for _ in range(2):
+        store.write_state(make_state(0))
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+
+
+def cut(path: Path, part: float) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * part)])
+
+
+EMPTY = pytest.mark.xfail(strict=True, raises=EOFError, reason="an empty file is an EOFError, which RunStore lets through")
+
+
+@pytest.mark.parametrize("part", [pytest.param(0.0, marks=EMPTY), 0.3, 0.99])
+@pytest.mark.parametrize("name", ["geometry.npz", "level-0/state.npz", "level-0/mesh.npz"])
+def test_a_truncated_file_is_one_sentence(tmp_path: Path, name: str, part: float) -> None:
+    store, _ = make_store(tmp_path / "run")
+    x: Floats = np.random.default_rng(1).normal(size=(3, 3))
+    store.begin_level(0, np.array([[0, 1, 2]], np.int32), np.zeros(3, np.int32), 1)
+    store.write_frame(0, 0, x)
+    store.write_state(make_state(0))
+    cut(store.folder / name, part)
+    read = {
+        "geometry.npz": store.read_geometry,
+        "level-0/state.npz": store.read_states,
+        "level-0/mesh.npz": lambda: store.export_ply(tmp_path / "ply"),
+    }
+    with pytest.raises(SceneError) as error:
+        read[name]()
+    assert name in str(error.value) and "\n" not in str(error.value) and str(error.value).endswith(".")
+
+
+@pytest.mark.parametrize("part", [0.0, 0.5])
+def test_a_truncated_table_is_one_sentence(tmp_path: Path, part: float) -> None:
+    store, _ = make_store(tmp_path / "run")
+    cut(store.folder / "scene.json", part)
+    with pytest.raises(SceneError, match=r"scene\.json cannot be read"):
+        store.read_json("scene.json")
+
+
+def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(SceneError, match="is not a run"):
+        RunStore.open(tmp_path)
+    store, _ = make_store(tmp_path / "run")
+    (store.folder / "geometry.npz").unlink()
+    with pytest.raises(SceneError, match="is not a run"):
+        RunStore.open(store.folder)
+
+
+def test_a_new_run_clears_what_the_old_one_left_and_nothing_else(tmp_path: Path) -> None:
+    store, _ = make_store(tmp_path / "run")
+    for level in (0, 1):
+        store.begin_level(level, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
+        store.write_frame(level, 0, np.zeros((5, 3)))
+        store.write_state(make_state(level))
+    (store.folder / "notes.txt").write_text("mine")
+    make_store(tmp_path / "run")
+    assert store.read_states() == [] and store.frames() == []
+    assert (store.folder / "notes.txt").read_text() == "mine"
+
+
+def test_beginning_a_level_again_clears_its_frames_and_no_other_level_s(tmp_path: Path) -> None:
+    store, _ = make_store(tmp_path / "run")
+    for level in (0, 1, 1):
+        store.begin_level(level, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
+        if not store.frames() or level == 1:
+            store.write_frame(level, len(store.frames()), np.zeros((5, 3)))
+    assert [str(path.relative_to(store.folder)) for path in store.frames()] == [
+        "level-0/frame-0000.npy",
+        "level-1/frame-0001.npy",
+    ]

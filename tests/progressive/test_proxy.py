@@ -1,0 +1,254 @@
+"""A finer level's energy as a coarse level's: derivatives, memo, the linear shortcut, the Galerkin product."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.potentials import SHEET, as_matrix
+
+from plisse.core import shapes
+from plisse.core.mesh import Mesh
+from plisse.core.potential import Floats, Potential, Sum, frozen
+from plisse.hierarchy.hierarchy import Hierarchy, build_levels
+from plisse.hierarchy.prolongation import identity
+from plisse.io.scene_file import scene_from_dict
+from plisse.progressive.ladder import Ladder, build_hierarchy
+from plisse.progressive.proxy import Galerkin, Prolonged
+from plisse.progressive.shells import ShellModel
+from plisse.scene.scene import Scene
+
+FLAT = shapes.grid(0.4, 0.3, resolution=(5, 4), diagonals="jittered", seed=3)
+BALL = shapes.sphere(0.2, subdivisions=1)
+GRID: dict[str, Any] = {"shape": "grid", "vertices": 25, "diagonals": "jittered"}
+HAT: dict[str, Any] = {"shape": "hat", "vertices": 60, "translate": [0, 0, 0.5]}
+
+
+def make_scene(**shell: Any) -> Scene:
+    return scene_from_dict({"shell": [{"shape": "grid", **shell}]}, Path())
+
+
+def make_ladder(*shells: dict[str, Any], wind: dict[str, Any] | None = None, **hierarchy: Any) -> Ladder:
+    extra = {"wind": wind} if wind is not None else {}
+    data = {"shell": list(shells) or [GRID], "hierarchy": {"levels": 3} | hierarchy, **extra}
+    return build_hierarchy(scene_from_dict(data, Path()), ".")
+
+
+def parts_of(model: ShellModel) -> list[Potential]:
+    return [*model.elastic, *model.loads]
+
+
+def crumple(x: Floats, amount: float = 0.01, seed: int = 1) -> Floats:
+    return frozen(x + np.random.default_rng(seed).uniform(-amount, amount, x.shape))
+
+
+def models(scene: Scene, base: Mesh, rule: str, *, levels: int = 3) -> tuple[Hierarchy, list[ShellModel]]:
+    hierarchy = build_levels([base], levels=levels, rules=[rule])
+    return hierarchy, [ShellModel(scene, level.bodies) for level in hierarchy.levels]
+
+
+# --- Prolonged ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rule", ["loop", "linear"])
+@pytest.mark.parametrize("up", [1, 2])
+def test_gradient_is_that_of_the_prolonged_energy(rule: str, up: int) -> None:
+    hierarchy, made = models(make_scene(), SHEET, rule)
+    proxy = Prolonged(parts_of(made[up]), hierarchy.between(0, up), parts_of(made[0]))
+    # three more vertices than the shell has: those of a collider
+    x = crumple(np.concatenate([SHEET.X, np.ones((3, 3))]))
+    g, rng, eps = proxy.gradient(x), np.random.default_rng(2), 1e-5
+    assert (g[len(SHEET.X) :] == 0.0).all() and proxy.value(x) == Sum(parts_of(made[up])).value(
+        frozen(hierarchy.between(0, up)(x[: len(SHEET.X)]))
+    )
+    for _ in range(5):
+        p = rng.normal(size=x.shape)
+        far, near = (proxy.value(x + d * p) - proxy.value(x - d * p) for d in (2 * eps, eps))
+        numeric = (8.0 * near - far) / (12.0 * eps)
+        assert numeric == pytest.approx((g * p).sum(), abs=1e-6 * np.linalg.norm(g) * np.linalg.norm(p))
+
+
+def test_nothing_is_remembered_of_another_x() -> None:
+    hierarchy, made = models(make_scene(), SHEET, "loop")
+
+    def make() -> Prolonged:
+        return Prolonged(parts_of(made[2]), hierarchy.between(0, 2), parts_of(made[0]))
+
+    proxy, x, y = make(), crumple(SHEET.X), crumple(SHEET.X, seed=2)
+    # in every order of asking, about read-only arrays and about one that is written to in between
+    for position in (x, y, x, x, y):
+        assert proxy.gradient(position) == pytest.approx(make().gradient(position), abs=0)
+        assert proxy.value(position) == make().value(position)
+    for position in (y, x):
+        assert proxy.value(position) == make().value(position)
+        assert proxy.gradient(position) == pytest.approx(make().gradient(position), abs=0)
+    moving = np.array(x)
+    for _ in range(3):
+        moving[0, 2] += 1e-3
+        assert proxy.value(moving) == make().value(moving.copy())
+        assert proxy.gradient(moving) == pytest.approx(make().gradient(moving.copy()), abs=0)
+
+
+def test_with_the_identity_it_is_the_level_s_own_energy() -> None:
+    own = parts_of(ShellModel(make_scene(), [SHEET]))
+    proxy, x = Prolonged(own, identity(len(SHEET.X)), own), crumple(SHEET.X)
+    assert proxy.value(x) == Sum(own).value(x)
+    assert proxy.gradient(x) == pytest.approx(Sum(own).gradient(x), rel=1e-14)
+    H = as_matrix(Sum(own).hessian(x), len(x))
+    assert as_matrix(proxy.hessian(x), len(x)) == pytest.approx(H, abs=0)
+    assert [nodes.tolist() for nodes in proxy.stencils()] == [nodes.tolist() for nodes in Sum(own).stencils()]
+
+
+# --- linear prolongation on nested meshes needs no fine evaluation --------------------------------------------------
+
+
+@pytest.mark.parametrize("kept", [1.0, 0.1])
+@pytest.mark.parametrize("up", [1, 2])
+def test_a_nested_mesh_has_the_same_membrane_and_twice_the_bending_per_level(up: int, kept: float) -> None:
+    scene, hierarchy = make_scene(), build_levels([FLAT], levels=3, rules=["linear"])
+    P, x = hierarchy.between(0, up), crumple(FLAT.X)
+    finer = ShellModel(scene, hierarchy.levels[up].bodies, compression=[kept])
+    own = ShellModel(scene, [FLAT], compression=[kept], bending=[2.0**up])
+    membrane, bending, _ = parts_of(own)
+    for fine, coarse in zip(parts_of(finer), parts_of(own), strict=True):
+        through = Prolonged([fine], P, [coarse])
+        assert through.value(x) == pytest.approx(coarse.value(x), rel=1e-9)
+        g = coarse.gradient(x)
+        assert through.gradient(x) == pytest.approx(g, abs=1e-9 * np.abs(g).max())
+    assert membrane.value(x) > 0.0 and bending.value(x) > 0.0
+
+
+@pytest.mark.parametrize("kind", ["constant", "gas"])
+def test_pressure_through_midpoints_is_the_level_s_own(kind: str) -> None:
+    scene = make_scene(pressure={"value": 50.0, "kind": kind})
+    hierarchy, made = models(scene, BALL, "linear")
+    x = crumple(BALL.X)
+    through = Prolonged(made[2].pressures, hierarchy.between(0, 2), made[0].pressures)
+    g = made[0].pressures[0].gradient(x)
+    assert through.value(x) == pytest.approx(made[0].pressures[0].value(x), rel=1e-9)
+    assert through.gradient(x) == pytest.approx(g, abs=1e-9 * np.abs(g).max())
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_flat_linear_scenes_take_the_shortcut_and_lose_nothing(level: int) -> None:
+    ladder = make_ladder(prolongation="linear", compression=0.2, bending=2.0)
+    system = ladder.system(level)
+    assert system._finer is None and not any(isinstance(part, Prolonged) for part in system.elastic)
+    finest = ShellModel(ladder.scene, ladder.geometry(2).shells, compression=[0.2])
+    by_hand = Prolonged(parts_of(finest), ladder.hierarchy.between(level, 2), [])
+    x = crumple(system.x0)
+    own = Sum(system.elastic)
+    assert own.value(x) == pytest.approx(by_hand.value(x), rel=1e-9)
+    assert own.gradient(x) == pytest.approx(by_hand.gradient(x), abs=1e-9 * np.abs(own.gradient(x)).max())
+
+
+def test_only_coarse_levels_with_a_smooth_map_look_at_a_finer_mesh() -> None:
+    ladder = make_ladder(preset="paper")
+    assert [ladder.system(level)._finer is None for level in range(3)] == [False, False, True]
+    for method in ("cascadic", "direct", "plain"):
+        assert make_ladder(preset="paper", method=method).system(0)._finer is None
+
+
+def test_without_levels_up_the_proxy_is_the_level_s_own_energy() -> None:
+    ladder = make_ladder(preset="paper", proxy_levels_up=0, bending=3.0)
+    system = ladder.system(0)
+    assert system._finer is None
+    plain, x = ShellModel(ladder.scene, ladder.geometry(0).shells), crumple(system.x0)
+    assert Sum(system.elastic).value(x) == Sum(parts_of(plain)).value(x)
+    assert np.array_equal(Sum(system.elastic).gradient(x), Sum(parts_of(plain)).gradient(x))
+
+
+def test_levels_up_choose_the_mesh_and_end_at_the_finest() -> None:
+    for up, level in ((1, 1), (2, 2), (7, 2)):
+        ladder = make_ladder(preset="paper", proxy_levels_up=up)
+        system = ladder.system(0)
+        model, P = ShellModel(ladder.scene, ladder.geometry(level).shells), ladder.hierarchy.between(0, level)
+        x = crumple(system.x0)
+        assert Sum(system.elastic).value(x) == Sum(parts_of(model)).value(frozen(P(x)))
+
+
+def test_a_flat_shell_beside_a_curved_one_has_the_energy_that_it_has_alone() -> None:
+    settings = {"prolongation": "linear", "compression": 0.3, "bending": 1.5}
+    both = make_ladder(GRID, HAT, **settings)
+    flat, curved = make_ladder(GRID, **settings), make_ladder(HAT, **settings)
+    for level in (0, 1):
+        systems = [ladder.system(level) for ladder in (both, flat, curved)]
+        assert [system._finer is None for system in systems] == [False, True, False]
+        x = crumple(systems[0].x0)
+        n = systems[1].n
+        values = [Sum(systems[0].elastic).value(x), Sum(systems[1].elastic).value(frozen(x[:n]))]
+        assert values[0] - values[1] == pytest.approx(Sum(systems[2].elastic).value(frozen(x[n:])), rel=1e-9)
+
+
+def test_curved_shells_keep_their_compression() -> None:
+    ladder = make_ladder(HAT, compression=0.01)
+    kept = make_ladder(HAT, compression=1.0)
+    assert ladder.hierarchy.rules == ("loop",)
+    x = crumple(ladder.system(0).x0)
+    assert Sum(ladder.system(0).elastic).value(x) == Sum(kept.system(0).elastic).value(x)
+
+
+# --- wind -----------------------------------------------------------------------------------------------------------
+
+
+def test_wind_through_a_loop_proxy_keeps_its_resultant() -> None:
+    wind = {"velocity": [3.0, 1.0, 0.5], "drag_tangential": 0.2}
+    ladder = make_ladder(preset="paper", wind=wind)
+    system = ladder.system(0)
+    x, v = crumple(system.x0, 0.05), np.random.default_rng(4).normal(size=system.x0.shape)
+    (part,) = system.step_potentials(x, v, 0.3, np.zeros_like(x))
+    assert isinstance(part, Prolonged)
+    P = ladder.hierarchy.between(0, 2)
+    fine = ShellModel(ladder.scene, ladder.geometry(2).shells).wind(frozen(P(x)), P(v), 0.3)
+    assert fine is not None
+    force = fine.gradient(frozen(P(x)))
+    assert part.gradient(x).sum(axis=0) == pytest.approx(force.sum(axis=0), rel=1e-12)
+    assert np.linalg.norm(force.sum(axis=0)) > 0.1
+    # what the balance is measured against is near the level's own
+    assert part.load(x) == pytest.approx(np.linalg.norm(force, axis=1).sum(), rel=0.3)
+
+
+# --- Galerkin -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("psd", [True, False])
+@pytest.mark.parametrize("rule", ["loop", "linear"])
+def test_galerkin_is_the_product_of_the_finer_hessian(rule: str, psd: bool) -> None:
+    scene = make_scene(pressure={"value": 50.0, "kind": "gas"})
+    hierarchy, made = models(scene, BALL, rule, levels=2)
+    P, n = hierarchy.between(0, 1), len(BALL.X)
+    galerkin, x = Galerkin(parts_of(made[1]), P), crumple(np.concatenate([BALL.X, np.ones((2, 3))]))
+    y = frozen(P(x[:n]))
+    H = as_matrix(Sum(parts_of(made[1])).hessian(y, psd=psd), len(y))
+    P3 = np.kron(P.matrix.toarray(), np.eye(3))
+    expected = np.zeros((3 * len(x), 3 * len(x)))
+    expected[: 3 * n, : 3 * n] = P3.T @ H @ P3
+    found = as_matrix(galerkin.hessian(x, psd=psd), len(x))
+    assert found == pytest.approx(expected, abs=1e-10 * np.abs(expected).max())
+    assert np.abs(found - found.T).max() <= 1e-12 * np.abs(found).max()
+    if psd:
+        values = np.linalg.eigvalsh(found)
+        assert values[0] >= -1e-10 * values[-1]
+    assert galerkin.value(x) == 0.0 and not galerkin.gradient(x).any()
+
+
+def test_galerkin_s_blocks_lie_on_its_stencils() -> None:
+    """The solver remembers where fixed stencils go: blocks must be over the very arrays that `stencils` names."""
+    hierarchy, made = models(make_scene(), FLAT, "loop", levels=2)
+    galerkin = Galerkin(parts_of(made[1]), hierarchy.between(0, 1))
+    for seed in (1, 2):
+        blocks = galerkin.hessian(crumple(FLAT.X, seed=seed)).blocks
+        assert all(block.nodes is nodes for block, nodes in zip(blocks, galerkin.stencils(), strict=True))
+
+
+def test_a_scene_can_ask_for_galerkin() -> None:
+    ladder = make_ladder(preset="paper", preconditioner="galerkin")
+    system = ladder.system(0)
+    x = crumple(system.x0)
+    one_up, P = ShellModel(ladder.scene, ladder.geometry(1).shells), ladder.hierarchy.between(0, 1)
+    expected = Galerkin(parts_of(one_up), P).hessian(x)
+    H = as_matrix(Sum(system.elastic).hessian(x), len(x))
+    assert H == pytest.approx(as_matrix(expected, len(x)), rel=1e-12, abs=1e-12 * np.abs(H).max())
+    # its energy is the finest one's, whatever the preconditioner is
+    plain = make_ladder(preset="paper").system(0)
+    assert Sum(system.elastic).value(x) == Sum(plain.elastic).value(x)

@@ -1,0 +1,107 @@
+"""The hierarchy table: defaults, presets, round trip, mistakes."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from plisse.core.errors import SceneError
+from plisse.io.scene_file import scene_from_dict, scene_to_dict
+from plisse.scene.levels import METHODS, PRECONDITIONERS, PRESETS, PROLONGATIONS, Levels, Proxy
+
+SHELL = [{"shape": "grid", "vertices": 9}]
+
+
+def read(**hierarchy: Any) -> Levels:
+    return scene_from_dict({"shell": SHELL, "hierarchy": hierarchy}, Path()).hierarchy
+
+
+def test_a_scene_that_says_nothing_has_one_level() -> None:
+    scene = scene_from_dict({"shell": SHELL}, Path())
+    assert scene.hierarchy == Levels() == read()
+    assert scene.hierarchy.levels == 1 and scene.hierarchy.method == "progressive"
+    assert scene.hierarchy.proxy_levels_up is None and scene.hierarchy.preconditioner == "level"
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_preset_fills_in_what_is_not_said(preset: str) -> None:
+    assert read(preset=preset, levels=3).proxy == PRESETS[preset]
+
+
+def test_the_default_is_a_preset_and_not_the_printed_method() -> None:
+    assert read().proxy == PRESETS[Levels().preset] != PRESETS["paper"]
+    # as printed: Loop, the whole membrane, no factor, one tolerance
+    assert PRESETS["paper"] == Proxy(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize(
+    ("key", "value"), [("prolongation", "loop"), ("prolongation", "linear"), ("compression", 0.7), ("bending", 1.7),
+                       ("coarse_tol", 0.77)]
+)  # fmt: skip
+def test_what_is_said_beats_the_preset(preset: str, key: str, value: Any) -> None:
+    assert read(preset=preset, **{key: value}).proxy == replace(PRESETS[preset], **{key: value})
+
+
+FULL = {
+    "kind": "loop", "levels": 4, "method": "cascadic", "preset": "paper", "prolongation": "linear", "compression": 0.5,
+    "bending": 2.0, "proxy_levels_up": 0, "preconditioner": "galerkin", "coarse_tol": 0.3,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("given", [{}, {"levels": 3}, {"preset": "paper", "levels": 2}, FULL])
+def test_writing_and_reading_changes_nothing(given: dict[str, Any]) -> None:
+    scene = scene_from_dict({"shell": SHELL, "hierarchy": given}, Path())
+    written = scene_to_dict(scene)
+    assert scene_from_dict(written, Path()) == scene
+    assert given.items() <= written["hierarchy"].items()
+
+
+def test_every_word_is_taken() -> None:
+    for key, words in (("method", METHODS), ("prolongation", PROLONGATIONS), ("preconditioner", PRECONDITIONERS)):
+        for word in words:
+            assert getattr(read(**{key: word}), key) == word
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("kind", "butterfly", "loop"),
+        ("levels", 0, "levels"),
+        ("levels", 2.5, "levels"),
+        ("levels", True, "levels"),
+        ("levels", 9, "at most 8"),
+        ("method", "progresive", "progressive"),
+        ("preset", "papper", "paper"),
+        ("prolongation", "cubic", "linear"),
+        ("compression", 0, "compression"),
+        ("compression", 1.2, "at most 1"),
+        ("compression", "much", "compression"),
+        ("bending", -1.0, "bending"),
+        ("coarse_tol", 0.0, "coarse_tol"),
+        ("coarse_tol", float("nan"), "coarse_tol"),
+        ("proxy_levels_up", -1, "proxy_levels_up"),
+        ("proxy_levels_up", 1.5, "proxy_levels_up"),
+        ("preconditioner", "own", "galerkin"),
+        ("level", 3, "levels"),
+    ],
+)
+def test_a_mistake_is_one_sentence(key: str, value: Any, says: str) -> None:
+    with pytest.raises(SceneError) as error:
+        read(**{key: value})
+    sentence = str(error.value)
+    assert sentence.startswith("hierarchy: ") and says in sentence
+    assert sentence.endswith(".") and "\n" not in sentence
+
+
+def test_several_levels_are_for_statics() -> None:
+    data = {"shell": SHELL, "hierarchy": {"levels": 2}, "time": {"mode": "dynamic"}}
+    with pytest.raises(SceneError, match=r"statics.*time\.mode"):
+        scene_from_dict(data, Path())
+    assert scene_from_dict(data | {"hierarchy": {"levels": 1}}, Path()).time.mode == "dynamic"
+
+
+def test_a_half_space_cannot_be_refined() -> None:
+    with pytest.raises(SceneError, match="half-space cannot be refined"):
+        scene_from_dict({"shell": SHELL, "collider": [{"shape": "floor", "refine": True}]}, Path())
