@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test test-slow bench clean
+.PHONY: demo test test-slow gallery bench bench-pcs clean
 
 demo: $(READY)
-	$(BIN)/plisse run examples/01-drape.toml --out runs/drape
+	$(BIN)/plisse run examples/05-sphere.toml --out runs/drape
 
 test: $(READY)
 	$(BIN)/ruff format --check .
@@ -18,11 +18,17 @@ test: $(READY)
 test-slow: $(READY)
 	$(BIN)/pytest -n 2 -m slow
 
+gallery: $(READY)
+	sh examples/gallery.sh runs/gallery $(BIN)/plisse
+
 bench: $(READY)
 	$(BIN)/plisse bench newton
 	$(BIN)/plisse bench contact
 	$(BIN)/plisse bench drop
 	$(BIN)/plisse bench start
+
+bench-pcs: $(READY)
+	$(BIN)/plisse bench pcs
 
 clean:
 	rm -rf .venv runs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info

@@ -33,7 +33,6 @@ def build_parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--preview-only", action="store_true", help="level 0 alone")
     run.add_argument("--to-level", type=_level, metavar="K", help="the finest level to go to")
-    run.add_argument("--threads", type=_threads, default=cores, help=f"threads (default: {cores})")
     run.set_defaults(action=_run)
 
     refine = commands.add_parser("refine", help="go on with a run: tighter, finer, or where it was interrupted")
@@ -41,8 +40,13 @@ def build_parser() -> argparse.ArgumentParser:
     refine.add_argument("--tol", type=_tolerance, help="tolerance of the finest level from now on [m/s]")
     refine.add_argument("--levels", type=_level, metavar="N", help="number of levels from now on")
     refine.add_argument("--to-level", type=_level, metavar="K", help="the finest level to go to")
-    refine.add_argument("--threads", type=_threads, default=cores, help=f"threads (default: {cores})")
     refine.set_defaults(action=_refine)
+    for command in (run, refine):
+        command.add_argument("--threads", type=_threads, default=cores, help=f"threads (default: {cores})")
+        command.add_argument(
+            "--check-every", type=_count, default=10, metavar="N",
+            help="states from one look of the independent detector to the next (default: 10)",
+        )  # fmt: skip
 
     export = commands.add_parser("export", help="write the frames of a run in another format")
     export.add_argument("run", type=Path, help="folder of a run")
@@ -68,6 +72,12 @@ def _threads(text: str) -> int:
 def _level(text: str) -> int:
     if not text.isdigit():
         raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, not {text!r}")
     return int(text)
 
 
@@ -108,7 +118,13 @@ def _run(options: argparse.Namespace) -> int:
         raise SceneError("--preview-only is --to-level 0: give one of them.")
     to_level = 0 if options.preview_only else options.to_level
     report = run_scene(
-        scene, options.scene.parent, options.out, threads=options.threads, to_level=to_level, progress=sys.stderr
+        scene,
+        options.scene.parent,
+        options.out,
+        threads=options.threads,
+        to_level=to_level,
+        check_every=options.check_every,
+        progress=sys.stderr,
     )
     return _conclude(report, options.out)
 
@@ -123,6 +139,7 @@ def _refine(options: argparse.Namespace) -> int:
         tol=options.tol,
         levels=options.levels,
         to_level=options.to_level,
+        check_every=options.check_every,
         progress=sys.stderr,
     )
     return _conclude(report, options.run)

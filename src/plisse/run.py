@@ -30,7 +30,6 @@ from plisse.progressive.quasistatics import refine, settle
 from plisse.scene.scene import Scene
 from plisse.solve.newton import Newton, make_newton
 
-CHECK_EVERY = 10  # accepted states between two looks of the independent detector
 PICTURE = (1024, 768)  # pixels
 STRIP = (480, 440)  # pixels of one level in the picture of all levels
 HISTORY = ("residual", "energy", "force_balance", "contacts", "step_length")
@@ -48,6 +47,7 @@ class Tally:
 
     detector: Detector
     system: System
+    every: int = 10  # accepted states from one look of the independent detector to the next
     accepted: int = 0
     intersections: int = 0
     checked: int = 0
@@ -58,17 +58,17 @@ class Tally:
     last_checked: State | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, system: System) -> Tally:
+    def of(cls, system: System, every: int) -> Tally:
         mesh = system.everything
-        return cls(Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell), system)
+        return cls(Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell), system, every)
 
     def look(self, state: State, *, final: bool = False) -> None:
-        """Counts an accepted Newton iterate; looks closely at every tenth and at the final one."""
+        """Counts an accepted Newton iterate; looks closely at some of them and at the final one."""
         self.accepted += not final
         if state.accepted and not final:
             self.unconverged += not state.converged
             self.missed = max(self.missed, state.missed)
-        if (self.accepted % CHECK_EVERY and not final) or self.last_checked is state:
+        if (self.accepted % self.every and not final) or self.last_checked is state:
             return
         self.last_checked = state
         self.checked += 1
@@ -102,8 +102,10 @@ class LevelRun:
 class Run:
     """A ladder of levels that is climbed into a run folder."""
 
-    def __init__(self, ladder: Ladder, store: RunStore, *, threads: int, progress: TextIO | None) -> None:
-        self.ladder, self.store, self.threads = ladder, store, threads
+    def __init__(
+        self, ladder: Ladder, store: RunStore, *, threads: int, check_every: int, progress: TextIO | None
+    ) -> None:
+        self.ladder, self.store, self.threads, self.check_every = ladder, store, threads, check_every
         self.scene = ladder.scene
         self.dynamic = self.scene.time.mode == "dynamic"
         self.levels: dict[int, LevelRun] = {}
@@ -158,7 +160,7 @@ class Run:
 
     def _begin(self, system: System, state: State) -> LevelRun:
         start = State(system.level, 0, 0.0, system.x0, system.v0)
-        run = LevelRun(Tally.of(system), self._newton, self._clock, start)
+        run = LevelRun(Tally.of(system, self.check_every), self._newton, self._clock, start)
         self.levels[system.level] = run
         self.store.begin_level(system.level, system.everything.triangles, system.body, len(self.scene.shells))
         self.store.write_frame(system.level, 0, system.x0)
@@ -264,11 +266,13 @@ def run_scene(
     *,
     threads: int,
     to_level: int | None = None,
+    check_every: int = 10,
     progress: TextIO | None = None,
 ) -> dict[str, Any]:
     """Runs a scene into the folder `out` and returns its report. Ctrl-C keeps what is done and is raised again.
 
-    to_level: the finest level to go to; the methods "direct" and "plain" run that one alone.
+    to_level: the finest level to go to; the methods "direct" and "plain" run that one alone. check_every: states from
+    one look of the independent detector to the next.
     """
     began = time.perf_counter()
     use_threads(threads)
@@ -283,7 +287,7 @@ def run_scene(
     if progress and not any(find_cache_root().glob("*")):
         print("first run: compiling the kernels, about a minute", file=progress, flush=True)
     store = RunStore.create(out, scene_to_dict(ladder.scene), ladder.base)
-    run = Run(ladder, store, threads=threads, progress=progress)
+    run = Run(ladder, store, threads=threads, check_every=check_every, progress=progress)
     return _climb(run, None, began, level=first, to_level=last)
 
 
@@ -294,6 +298,7 @@ def refine_run(
     tol: float | None = None,
     levels: int | None = None,
     to_level: int | None = None,
+    check_every: int = 10,
     progress: TextIO | None = None,
 ) -> dict[str, Any]:
     """Goes on with a run where it stands: to a tighter tol on its finest level, to further levels, or to its end.
@@ -320,7 +325,7 @@ def refine_run(
     state = states[-1]
     if not state.level <= last <= ladder.finest:
         raise SceneError(f"There is no level {last} to refine to: the run stands at {state.level} of {ladder.finest}.")
-    run = Run(ladder, store, threads=threads, progress=progress)
+    run = Run(ladder, store, threads=threads, check_every=check_every, progress=progress)
     # the tolerance is the finest level's: a coarser one that has converged stays as it is
     tighter = tol if state.level == ladder.finest else None
     known = store.read_json("report.json")["levels"] if (folder / "report.json").is_file() else []

@@ -101,12 +101,12 @@ def test_a_drape_is_feasible_all_the_way_and_in_equilibrium_at_the_end(preset: s
 
 @pytest.mark.parametrize("preset", [Levels().preset, "paper"])
 def test_a_strain_limit_is_kept_on_all_levels(preset: str) -> None:
-    ladder = make_ladder({"vertices": 90, "material": LIMITED}, preset=preset)
+    ladder = make_ladder({"vertices": 60, "material": LIMITED}, preset=preset)
     last = climb(ladder)
     check_ends(ladder, last)
     system = ladder.system(2)
     assert system.strain_limit is not None
-    assert 0.96 < system.strain_limit.max_stretch_over_limit(last[2].x) < 1.0
+    assert 0.94 < system.strain_limit.max_stretch_over_limit(last[2].x) < 1.0
 
 
 def test_two_runs_are_the_same_bit_by_bit() -> None:
@@ -135,7 +135,7 @@ def test_wind_holds_a_flag_out_on_all_levels() -> None:
     pin = {"box": [[-0.2, -0.5, -1], [-0.2, 0.5, 1]]}
     shell = {"width": 0.4, "height": 0.3, "vertices": 60, "rotate": [90, 0, 0], "pin": [pin]}
     for preset in (Levels().preset, "paper"):
-        ladder = make_ladder(shell, collider=[], levels=2, preset=preset, wind={"velocity": [3.0, 0.5, 0.0]})
+        ladder = make_ladder(shell, collider=[], levels=2, preset=preset, wind={"velocity": [0.0, 1.5, 0.0]})
         last = climb(ladder)
         assert all(state.converged for state in last.values())
         for level, state in last.items():
@@ -163,7 +163,7 @@ def test_every_method_ends_in_the_same_kind_of_equilibrium(method: str) -> None:
     else:
         *_, state = check_states(ladder, settle(ladder, make_newton(), Clock(), level=1))
     assert state.converged and state.force_balance < 0.02 and state.residual <= ladder.scene.solver.tol
-    assert state.energy == pytest.approx(reference.energy, rel=0.03)
+    assert state.energy == pytest.approx(reference.energy, rel=0.08)
 
 
 def test_plain_steps_are_solved_and_direct_ones_are_not() -> None:
@@ -222,14 +222,20 @@ def test_a_hanging_cloth_keeps_its_pins_on_all_levels() -> None:
         assert np.array_equal(state.x[chosen], geometry.shell_positions[0][chosen])
 
 
-def test_handles_arrive_on_all_levels() -> None:
+def make_ribbon(**settings: Any) -> Ladder:
+    """A ribbon between two handles that turn against each other and come closer within 1.5 s."""
+
     def handle(side: float) -> Table:
         box = [[0.3 * side, -0.06, -1], [0.3 * side, 0.06, 1]]
         motion = [{"time": 1.5, "translate": [-0.05 * side, 0, 0], "rotate": [-90.0 * side, 0, 0]}]
         return {"box": box, "pivot": [0.3 * side, 0, 0], "motion": motion}
 
     shell = {"width": 0.6, "height": 0.12, "vertices": 80, "pin": [handle(-1.0), handle(1.0)]}
-    ladder = make_ladder(shell, collider=[], levels=3)
+    return make_ladder(shell, collider=[], **settings)
+
+
+def test_handles_arrive_on_all_levels() -> None:
+    ladder = make_ribbon(compression=1.0)
     last = climb(ladder)
     check_ends(ladder, last)
     for level, state in last.items():
@@ -240,6 +246,16 @@ def test_handles_arrive_on_all_levels() -> None:
             assert state.x[chosen] == pytest.approx(turned, abs=1e-9)
         # time goes on from level to level, so that keyframes are over once
         assert state.time >= 1.5
+
+
+@pytest.mark.xfail(strict=True, reason="steps._start carries free vertices on although the handles have stopped")
+@pytest.mark.parametrize("settings", [{"preset": "paper"}, {"compression": 0.1}])
+def test_energy_only_falls_once_the_handles_have_stopped(settings: Table) -> None:
+    """E(x) + inertia about the step's start falls from that start on, so E falls from step to step."""
+    ladder = make_ribbon(levels=2, contact={"enabled": False}, time={"max_steps": 60}, **settings)
+    after = [state for state in preview(ladder, make_newton(), Clock()) if state.accepted and state.time > 1.6]
+    energies = np.array([state.energy for state in after])
+    assert len(energies) > 5 and (np.diff(energies) <= 1e-12 * np.abs(energies).max()).all()
 
 
 # --- colliders ------------------------------------------------------------------------------------------------------
@@ -289,7 +305,7 @@ def test_a_fine_collider_serves_all_levels_as_it_is() -> None:
 
 
 def test_a_curved_rest_shape_is_subdivided_smoothly_and_ends_in_equilibrium() -> None:
-    hat = {"shape": "hat", "radius": 0.1, "height": 0.12, "brim": 0.06, "vertices": 100}
+    hat = {"shape": "hat", "radius": 0.1, "height": 0.12, "brim": 0.06, "vertices": 70}
     shell = {key: value for key, value in (SHEET | hat).items() if key != "diagonals"}
     use_threads(1)
     ball = {"shape": "sphere", "radius": 0.11, "subdivisions": 2}

@@ -32,7 +32,7 @@ def measure_levels(threads: int, *, levels: int = LEVELS) -> tuple[list[Figure],
         print(name, flush=True)
         for method, row in table[name].items():
             print("  " + method, row, flush=True)
-    return _figures(table, levels), {name: rows for name, rows in table.items()}
+    return _figures(table, levels), dict(table)
 
 
 def _measure(name: str, levels: int, threads: int, **keys: Any) -> dict[str, Any]:

@@ -19,8 +19,7 @@ from plisse.progressive.shells import ShellModel
 from plisse.scene.scene import Scene
 
 WEIGHT_STRAIN = 0.2  # strain under its own weight of a sheet whose wrinkles a level cannot show, in compression
-RESOLVED = 0.5  # bending length that a level's mesh resolves, in edges
-MOST_BENDING = 100.0  # no level's bending is stiffened more
+MOST_BENDING = 100.0  # factor on bending that no level exceeds
 LINEAR_GAIN = 2.0  # the bending stiffness of a hinge grows so much per level of midpoints that it is evaluated on
 
 
@@ -93,9 +92,9 @@ class Ladder:
         """Part of the compressive stiffness kept, and factor on bending, of each shell on a level.
 
         With r, the level's mean edge over gravity's bending length ∛(D / ρτg), D = E τ³ / 12(1 − ν²): folds of that
-        length are not resolved for r > 1. "auto" then keeps s^((r − 1)/2) of the compressive stiffness, from r = 3 on s,
-        with which the sheet's own weight would compress it by WEIGHT_STRAIN; and stiffens bending by (RESOLVED r)³, so
-        that no fold is sharper than the mesh can bend.
+        length are not resolved for r > 1. "auto" then keeps s^((r − 1)/2) of the compressive stiffness, no less than s,
+        with which the sheet's own weight would compress it by WEIGHT_STRAIN; and makes bending r times as stiff, as
+        evaluating it on a mesh with edges of that length would.
         """
         proxy, g = self.scene.hierarchy.proxy, float(np.linalg.norm(self.scene.gravity))
         size = scene_size(self.base)
@@ -109,7 +108,7 @@ class Ladder:
             auto = s ** min(max((r - 1.0) / 2.0, 0.0), 1.0) if s > 0.0 else 1.0
             part = auto if isinstance(proxy.compression, str) else proxy.compression
             kept.append(part if is_flat(base) else 1.0)
-            auto = min(max(1.0, (RESOLVED * r) ** 3), MOST_BENDING)
+            auto = min(max(1.0, r), MOST_BENDING)
             stiffer.append(auto if isinstance(proxy.bending, str) else proxy.bending**up)
         return kept, stiffer
 
