@@ -58,6 +58,31 @@ def test_the_five_line_scene_reaches_equilibrium_and_reports(scene: Path, tmp_pa
     assert (out / "preview.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_a_scene_of_two_levels_leaves_both_behind(
+    scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert run(scene, out, "shell.vertices=64", "hierarchy.levels=2", "collider.subdivisions=2") == 0
+    report = json.loads((out / "report.json").read_text())
+    coarse, fine = report["levels"]
+    assert report["method"] == "progressive" and [coarse["level"], fine["level"]] == [0, 1]
+    assert fine["triangles"] == 4 * coarse["triangles"]
+    assert set(coarse["metrics"]) == set(fine["metrics"]) and coarse["metrics"]["position_error_to_finest"] > 0.0
+    for level in (coarse, fine):
+        assert set(level) >= LEVEL and level["converged"] and level["intersections"] == 0
+        assert all(len(values) == level["steps"] for values in level["history"].values())
+        folder = out / f"level-{level['level']}"
+        assert (folder / "picture.png").read_bytes()[:4] == b"\x89PNG" and (folder / "state.npz").exists()
+        frames = [np.load(path) for path in sorted(folder.glob("frame-*.npy"))]
+        assert len(frames) == 2 and all(len(frame) > level["vertices"] for frame in frames)
+    assert (out / "preview.png").read_bytes() == (out / "level-1" / "picture.png").read_bytes()
+    assert (out / "levels.png").read_bytes()[:4] == b"\x89PNG"
+    said = capsys.readouterr().out
+    assert f"in equilibrium after {coarse['steps']} + {fine['steps']} steps" in said and "levels.png" in said
+    assert main(["export", str(out), "--out", str(tmp_path / "ply")]) == 0
+    assert len(read_ply(tmp_path / "ply" / "level-1" / "frame-0001.ply")[0]) == fine["vertices"]
+
+
 def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     sets = ["shell.vertices=196", "time.mode=dynamic", "time.duration=0.06", "contact.enabled=true"]

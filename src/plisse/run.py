@@ -14,8 +14,9 @@ import numpy as np
 from plisse._version import __version__
 from plisse.contact.check import Detector, use_detector_threads
 from plisse.core.errors import SceneError
-from plisse.core.potential import Clock
+from plisse.core.potential import Clock, Floats
 from plisse.core.state import State
+from plisse.io.geometry import Geometry
 from plisse.io.page import write_page
 from plisse.io.progress import ProgressLine
 from plisse.io.render import COLLIDER_COLOR, SHELL_COLORS, Body, Camera, Ground, frame, render, render_strip
@@ -27,6 +28,7 @@ from plisse.progressive.consistency import compare_levels
 from plisse.progressive.dynamics import animate
 from plisse.progressive.ladder import Ladder, build_hierarchy
 from plisse.progressive.quasistatics import refine, settle
+from plisse.scene.colliders import move_half_space
 from plisse.scene.scene import Scene
 from plisse.solve.newton import Newton, make_newton
 
@@ -176,7 +178,7 @@ class Run:
         if run.written is not run.state and run.state.step > 0:
             self._write_frame(run)
         self.store.write_state(run.state)
-        bodies, ground = describe_state(run.tally.system, run.state)
+        bodies, ground = describe(self.scene, self.ladder.geometry(run.state.level), run.state.x)
         self._camera = self._camera or frame(bodies, size=PICTURE)
         path = self.store.folder / f"level-{run.state.level}" / "picture.png"
         render(path, bodies, ground=ground, size=PICTURE, camera=self._camera)
@@ -192,20 +194,23 @@ class Run:
         """Writes pictures of all levels, the report and its page."""
         report = self._report(total)
         self.store.write_json("report.json", report)
-        states = self.store.read_states()
-        if states:
-            last = self.store.folder / f"level-{max(self.levels, default=states[-1].level)}" / "picture.png"
+        if self.levels:
+            last = self.store.folder / f"level-{max(self.levels)}" / "picture.png"
             (self.store.folder / "preview.png").write_bytes(last.read_bytes())
-        if len(self.levels) > 1:
-            drawn = [describe_state(run.tally.system, run.state) for run in self.levels.values()]
-            labels = [
-                f"level {k}, {len(run.tally.system.shells.triangles):,} triangles" for k, run in self.levels.items()
-            ]
+        states = self._states()
+        if len(states) > 1:
+            drawn = [describe(self.scene, self.ladder.geometry(k), x) for k, x in states.items()]
+            sizes = [sum(len(mesh.triangles) for mesh in self.ladder.geometry(k).shells) for k in states]
+            labels = [f"level {k}, {size:,} triangles" for k, size in zip(states, sizes, strict=True)]
             path = self.store.folder / "levels.png"
-            camera = frame([body for bodies, _ in drawn for body in bodies], size=STRIP)
-            render_strip(path, [b for b, _ in drawn], labels, ground=drawn[-1][1], size=STRIP, camera=camera)
+            render_strip(path, [bodies for bodies, _ in drawn], labels, ground=drawn[-1][1], size=STRIP)
         write_page(report, self.store.folder, self.store.folder / "report.html")
         return report
+
+    def _states(self) -> dict[int, Floats]:
+        """The last positions of each level, those of earlier commands included."""
+        earlier = {state.level: state.x for state in self.store.read_states()}
+        return dict(sorted((earlier | {k: run.state.x for k, run in self.levels.items()}).items()))
 
     def _report(self, total: float) -> dict[str, Any]:
         contact = self.scene.contact
@@ -221,9 +226,7 @@ class Run:
             "levels": sorted([*self.earlier, *levels], key=lambda entry: int(entry["level"])),
         }
         if not self.dynamic:
-            states = {state.level: state.x for state in self.store.read_states()}
-            states |= {k: run.state.x for k, run in self.levels.items()}
-            metrics = compare_levels(self.ladder, states, threads=self.threads)
+            metrics = compare_levels(self.ladder, self._states(), threads=self.threads)
             for entry in report["levels"]:
                 entry["metrics"] = metrics[entry["level"]]
         return report
@@ -319,8 +322,10 @@ def refine_run(
     scene = replace(scene, solver=solver, hierarchy=replace(scene.hierarchy, levels=levels or scene.hierarchy.levels))
     ladder = Ladder.of(scene, store.read_geometry())
     states = store.read_states()
-    if scene.hierarchy.method in ("direct", "plain") or not states:
-        raise SceneError(f"{folder} holds no level to go on from: run its scene again.")
+    if scene.hierarchy.method in ("direct", "plain"):
+        raise SceneError(f'{folder} was run with method = "{scene.hierarchy.method}", one level alone: run it again.')
+    if not states:
+        raise SceneError(f"{folder} holds no state to go on from: run its scene again.")
     last = ladder.finest if to_level is None else to_level
     state = states[-1]
     if not state.level <= last <= ladder.finest:
@@ -368,14 +373,15 @@ def check_start(system: System) -> None:
     system.check_start()
 
 
-def describe_state(system: System, state: State) -> tuple[list[Body], Ground | None]:
-    """What to draw of a state: each shell in its own colour, colliders grey, the first level floor as ground."""
-    bodies = []
-    triangle_body = system.body[system.everything.triangles[:, 0]]
-    for body in range(int(system.body.max()) + 1):
-        triangles = system.everything.triangles[triangle_body == body]
-        if body < len(system.scene.shells):
-            bodies.append(Body(state.x, triangles, SHELL_COLORS[body % len(SHELL_COLORS)]))
+def describe(scene: Scene, geometry: Geometry, x: Floats) -> tuple[list[Body], Ground | None]:
+    """What to draw of a level's positions x: each shell in its own colour, colliders grey, a floor as ground."""
+    bodies, first = [], 0
+    for number, mesh in enumerate([*geometry.shells, *geometry.solids]):
+        place, first = x[first : first + len(mesh.X)], first + len(mesh.X)
+        if number < len(geometry.shells):
+            bodies.append(Body(place, mesh.triangles, SHELL_COLORS[number % len(SHELL_COLORS)]))
         else:
-            bodies.append(Body(state.x, triangles, COLLIDER_COLOR, two_sided=False, framed=False))
-    return bodies, next((Ground(p.normal, p.level) for p in system.half_spaces if p.normal[2] > 0.99), None)
+            bodies.append(Body(place, mesh.triangles, COLLIDER_COLOR, two_sided=False, framed=False))
+    planes = (move_half_space(c, 0.0) for c in scene.colliders if c.half_space is not None)
+    floors = (Ground((0.0, 0.0, 1.0), float(normal @ point)) for point, normal in planes if normal[2] > 0.99)
+    return bodies, next(floors, None)

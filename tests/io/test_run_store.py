@@ -109,7 +109,9 @@ def cut(path: Path, part: float) -> None:
     path.write_bytes(data[: int(len(data) * part)])
 
 
-EMPTY = pytest.mark.xfail(strict=True, raises=EOFError, reason="an empty file is an EOFError, which RunStore lets through")
+EMPTY = pytest.mark.xfail(
+    strict=True, raises=EOFError, reason="an empty file is an EOFError, which RunStore lets through"
+)
 
 
 @pytest.mark.parametrize("part", [pytest.param(0.0, marks=EMPTY), 0.3, 0.99])

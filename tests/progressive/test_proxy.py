@@ -180,6 +180,20 @@ def test_a_flat_shell_beside_a_curved_one_has_the_energy_that_it_has_alone() -> 
         assert values[0] - values[1] == pytest.approx(Sum(systems[2].elastic).value(frozen(x[n:])), rel=1e-9)
 
 
+def test_the_automatic_proxy_gives_way_only_where_folds_are_not_resolved() -> None:
+    cotton = make_ladder({**GRID, "material": "cotton"}, compression="auto", bending="auto")
+    proxies = [cotton._proxy(level) for level in range(2)]
+    kept, stiffer = ([getattr(proxy, key)[0] for proxy in proxies] for key in ("compression", "bending"))
+    assert 0.0 < kept[0] <= kept[1] <= 1.0 and kept[0] < 0.5
+    assert stiffer[0] >= stiffer[1] >= 1.0 and stiffer[0] > 1.0
+    # a plate bends on a larger scale than its triangles, and without a load there is no scale at all
+    plate = make_ladder({**GRID, "material": {"preset": "aluminium", "thickness": 1e-3}})._proxy(0)
+    data = {"shell": [{**GRID, "material": "cotton"}], "gravity": [0, 0, 0], "hierarchy": {"levels": 2}}
+    weightless = build_hierarchy(scene_from_dict(data, Path()), ".")._proxy(0)
+    for proxy in (plate, weightless):
+        assert proxy.compression == [1.0] and proxy.bending == [1.0]
+
+
 def test_curved_shells_keep_their_compression() -> None:
     ladder = make_ladder(HAT, compression=0.01)
     kept = make_ladder(HAT, compression=1.0)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.hierarchy.hierarchy import Hierarchy, build_levels, is_flat
 from plisse.hierarchy.prolongation import Prolongation
@@ -121,22 +122,24 @@ class Ladder:
             self._models[key] = ShellModel(self.scene, self.geometry(level).shells, compression=kept, bending=gain)
         return self._models[key]
 
-    def changed(self, scene: Scene, folder: Path) -> Ladder:
+    def changed(self, scene: Scene, base: str | Path) -> Ladder:
         """The ladder of a scene whose parameters were changed on the way, fit to go on from this one's states.
 
         Contact lengths that the scene leaves open do not grow: states that were reached keep them.
         """
-        base = load_geometry(scene, folder)
-        settled, before = settle_contact(scene, base).contact, self.scene.contact
+        geometry = load_geometry(scene, Path(base))
+        settled, before = settle_contact(scene, geometry).contact, self.scene.contact
         assert settled.offset is not None and before.offset is not None
         if scene.contact.offset is None:
             settled = replace(settled, offset=min(settled.offset, before.offset))
-        same = scene.hierarchy.levels == self.finest + 1 and all(
-            np.array_equal(a.X, b.X) and np.array_equal(a.triangles, b.triangles)
-            for a, b in zip(base.shells, self.base.shells, strict=True)
-        )
-        hierarchy = self.hierarchy if same and _rules(scene, base) == self.hierarchy.rules else _build(scene, base)
-        return Ladder(replace(scene, contact=settled), base, hierarchy)
+        ours, theirs = ([*g.shells, *g.solids] for g in (self.base, geometry))
+        if [len(mesh.X) for mesh in ours] != [len(mesh.X) for mesh in theirs] or any(
+            not np.array_equal(a.X, b.X) for a, b in zip(self.base.shells, geometry.shells, strict=True)
+        ):
+            raise SceneError("The meshes of the scene were changed, and its states do not fit them: start it anew.")
+        same = scene.hierarchy.levels == self.finest + 1
+        kept = same and _rules(scene, geometry) == self.hierarchy.rules
+        return Ladder(replace(scene, contact=settled), geometry, self.hierarchy if kept else _build(scene, geometry))
 
 
 def build_hierarchy(scene: Scene, base: str | Path) -> Ladder:

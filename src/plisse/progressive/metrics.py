@@ -131,7 +131,7 @@ class Projection:
 
 
 def geometric_consistency(projection: Projection, mass_coarse: Floats, x_fine: Floats, x_coarse: Floats) -> float:
-    """‖Π x_l − x_{l−1}‖²_M [kg m²], with the coarser level's vertex masses [kg], shape (n_coarse,). [Zhang2025] §6"""
+    """‖Π x_l − x_{l−1}‖²_M [kg m²], with the coarser level's vertex masses [kg] (n_coarse,). [Zhang2025] eq. 13"""
     apart = projection(x_fine) - x_coarse
     return float(mass_coarse @ np.einsum("ij,ij->i", apart, apart))
 

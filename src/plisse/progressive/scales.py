@@ -9,7 +9,8 @@ import numpy as np
 from plisse.io.geometry import Geometry
 from plisse.scene.scene import Scene
 
-LOAD_FACTOR = 40.0  # the barrier's reference pressure as a multiple of the scene's own load per area
+# the barrier's reference pressure as a multiple of the scene's own load per area
+LOAD_FACTOR = {"static": 200.0, "dynamic": 40.0}
 STOP_FACTOR = 10.0  # the same for the pressure that stops a falling sheet in one step
 PULL_STRAIN = 0.02  # membrane strain that scripted motion is taken to cause
 MIDWAY = 0.5  # part of dhat at which the reference pressure is reached
@@ -51,7 +52,8 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
     if any(collider.motion for collider in scene.colliders) or any(pin.motion for pin in pins):
         # handles and moving colliders load contact through the membrane's tension
         load += PULL_STRAIN * max(s.material.E * s.material.thickness for s in scene.shells) / size
-    pressure = LOAD_FACTOR * load
+    factor = LOAD_FACTOR[scene.time.mode]
+    pressure = factor * load
     if scene.time.mode == "dynamic":
         placed = np.concatenate([*geometry.shell_positions, *(mesh.X for mesh in geometry.solids)])
         extent = float(np.ptp(placed, axis=0).max())
@@ -59,7 +61,7 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
         speed += min(np.sqrt(2.0 * g * extent), g * scene.time.duration)
         pressure += STOP_FACTOR * heaviest * speed / h
     # without any load: what moves a sheet by dhat in one step
-    return pressure if pressure > 0.0 else LOAD_FACTOR * heaviest * dhat / h**2
+    return pressure if pressure > 0.0 else factor * heaviest * dhat / h**2
 
 
 def pressure_of_unit_barrier(offset: float, dhat: float) -> float:
