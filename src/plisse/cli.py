@@ -12,7 +12,7 @@ from plisse._version import __version__
 from plisse.core.errors import SceneError
 
 BENCHES = ("newton", "contact", "drop", "start", "pcs")
-PARTS = ("speed-93k", "speed-371k", "preview", "levels")  # of the bench pcs
+PARTS = ("speed-93k", "speed-371k", "preview", "interruption", "levels")  # of the bench pcs
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -121,19 +121,17 @@ class Run:
     def climb(self, start: State | None, *, level: int, to_level: int, tol: float | None = None) -> None:
         """From a level's state, or its very start, to equilibrium there and on the levels above."""
         state = start
-        if start is None or not start.converged or tol is not None:
-            states = settle(self.ladder, *self._tools(level), level=level, start=start, tol=tol)
-            state = self._follow(self._dynamic_states(level) if self.dynamic else states)
-        while state is not None and state.converged and state.level < to_level:
-            below = state
-            tools = self._tools(below.level + 1)
-            state = self._follow(refine(self.ladder, *tools, below, to_level=below.level + 1))
+        if self.dynamic:
+            state = self._follow(animate(self.ladder.system(level), *self._tools()))
+        elif start is None or not start.converged or tol is not None:
+            state = self._follow(settle(self.ladder, *self._tools(), level=level, start=start, tol=tol))
+        # a level that found nothing lower is as good a start as one in equilibrium; one that ran out of steps is not
+        enough = self.scene.time.max_steps
+        while state is not None and state.level < to_level and (state.converged or state.step < enough):
+            state = self._follow(refine(self.ladder, *self._tools(), state, to_level=state.level + 1))
 
-    def _dynamic_states(self, level: int) -> Iterator[State]:
-        return animate(self.ladder.system(level), *self._tools(level))
-
-    def _tools(self, level: int) -> tuple[Newton, Clock]:
-        """A level's own solver and clock, so that the report can tell levels apart."""
+    def _tools(self) -> tuple[Newton, Clock]:
+        """A solver and a clock for one level, so that the report can tell levels apart."""
         self._newton, self._clock = make_newton(self.scene.solver.linear, threads=self.threads), Clock()
         return self._newton, self._clock
 
@@ -146,7 +144,7 @@ class Run:
                 if state.level != system.level:
                     continue  # still on the way to a feasible start
                 if run is None:
-                    run = self._begin(system, state)
+                    run = self._begin(system)
                 run.tally.look(state)
                 if self.line:
                     self.line.show(state)
@@ -160,7 +158,7 @@ class Run:
                 self._end(run, time.perf_counter() - began)
         return run.state if run is not None else None
 
-    def _begin(self, system: System, state: State) -> LevelRun:
+    def _begin(self, system: System) -> LevelRun:
         start = State(system.level, 0, 0.0, system.x0, system.v0)
         run = LevelRun(Tally.of(system, self.check_every), self._newton, self._clock, start)
         self.levels[system.level] = run
@@ -315,9 +313,8 @@ def refine_run(
     if scene.time.mode == "dynamic":
         raise SceneError(f"{folder} is a run in time, which cannot be refined so far: run its scene again.")
     if levels is not None and levels <= scene.hierarchy.levels:
-        raise SceneError(
-            f"{folder} has {scene.hierarchy.levels} levels already: ask for more, e.g. --levels {levels + 1}."
-        )
+        has = scene.hierarchy.levels
+        raise SceneError(f"{folder} has {has} levels already: ask for more, e.g. --levels {has + 1}.")
     solver = scene.solver if tol is None else replace(scene.solver, tol=tol)
     scene = replace(scene, solver=solver, hierarchy=replace(scene.hierarchy, levels=levels or scene.hierarchy.levels))
     ladder = Ladder.of(scene, store.read_geometry())

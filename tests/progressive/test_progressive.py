@@ -247,7 +247,6 @@ def test_handles_arrive_on_all_levels() -> None:
         assert state.time >= 1.5
 
 
-@pytest.mark.xfail(strict=True, reason="steps._start carries free vertices on although the handles have stopped")
 @pytest.mark.parametrize("settings", [{"preset": "paper"}, {"compression": 0.1}])
 def test_energy_only_falls_once_the_handles_have_stopped(settings: Table) -> None:
     """E(x) + inertia about the step's start falls from that start on, so E falls from step to step."""

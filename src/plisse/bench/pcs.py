@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from plisse.bench.figures import Figure
+from plisse.bench.pcs_interruption import measure_interruption
 from plisse.bench.pcs_levels import measure_levels
 from plisse.bench.pcs_preview import measure_preview
 from plisse.bench.pcs_speed import measure_speed
@@ -15,6 +16,7 @@ PARTS: dict[str, Callable[[int], tuple[list[Figure], dict[str, Any]]]] = {
     "speed-93k": lambda threads: measure_speed(threads, levels=4, asked=5.0, plain=True),
     "speed-371k": lambda threads: measure_speed(threads, levels=5, asked=10.0, plain=False),
     "preview": measure_preview,
+    "interruption": measure_interruption,
     "levels": measure_levels,
 }
 

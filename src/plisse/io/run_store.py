@@ -100,7 +100,7 @@ class RunStore:
         try:
             with np.load(self.folder / name) as stored:
                 return dict(stored)
-        except (OSError, ValueError, BadZipFile) as error:
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
             raise SceneError(f"{self.folder / name} cannot be read ({error}): run the scene again.") from None
 
     def write_json(self, name: str, data: dict[str, Any]) -> None:

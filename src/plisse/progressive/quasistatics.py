@@ -43,6 +43,7 @@ def refine(
         target = below.prolongation(state.x) if ladder.scene.hierarchy.method == "progressive" else x_up
         system = ladder.system(level, start=x_up)
         odd = np.diff(below.upsampling.matrix.indptr) > 1
+        yield replace(state, accepted=False)
         x = x_up
         for feasible in safe_start(system, newton, clock, x_up, target, odd):
             x = feasible
@@ -97,7 +98,8 @@ def relax(
     stop = np.sqrt(unknowns) * h * (scene.solver.tol if tol is None else tol)
     state = start if start is not None else State(system.level, 0, 0.0, system.x0, np.zeros_like(system.x0))
     total = state.newton_iterations
-    while state.step < scene.time.max_steps and not state.converged:
+    last = state.step + scene.time.max_steps
+    while state.step < last and not state.converged:
         t = state.time + h
         x, motion = state.x, state.v * h
         lagged = system.step_potentials(x, state.v, h, motion)
@@ -112,11 +114,15 @@ def relax(
             if waiting is not None:
                 yield waiting
             total += 1
-            waiting = State(
+            now = State(
                 system.level, number, t, iterate.x, (iterate.x - x) / h, accepted=False,
                 residual=iterate.direction / (np.sqrt(unknowns) * h), newton_iteration=total - first,
                 newton_iterations=total, contacts=system.contact_count(iterate.x), step_length=iterate.step,
             )  # fmt: skip
+            # the last iterate of a step becomes its accepted state, those before it are shown as they come
+            waiting = None if iterate.bringing else now
+            if iterate.bringing:
+                yield now
         assert waiting is not None
         missed = system.missed(iterate.x, t)
         balance = force_balance(system, iterate.x, lagged, clock)

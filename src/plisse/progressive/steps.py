@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,13 +44,14 @@ def solve_step(
     if not arrived:
         for iterate in _bring(system, newton, step, objective, x, stop=stop, max_iterations=bring_iterations):
             x = iterate.x
-            yield iterate
+            yield replace(iterate, bringing=True)
     yield from newton.iterate(objective, x, system.free, stop=stop, max_iterations=max_iterations)
 
 
 def _start(system: System, step: Step, objective: Sum) -> tuple[Floats, bool]:
     """A feasible start with scripted vertices at their places, or x_start and False where something is in the way."""
-    if not system.scripted:
+    if np.array_equal(step.x_target, step.x_start):
+        # nothing is led anywhere: free vertices start where they are, or statics would gather momentum
         return step.x_start, True
     to_place = step.x_target - step.x_start
     # first carry the free vertices along as in the last step, then leave them where they are

@@ -17,7 +17,7 @@ from plisse.solve.newton import Newton
 ROUNDS = 12  # of going on with fewer vertices
 TOGETHER = 2.0  # stencils that allow less than this multiple of the step are frozen with the limiting one
 NEARLY = 0.05  # and those that allow less than so much more of the way
-RELAXATIONS = 100  # Newton iterations of the strain relaxation, first of odd, then of all vertices
+PATIENCE = 20  # Newton iterations of the strain relaxation that may pass without mending a triangle
 UNDER = 1e-6  # part of the limit by which a stretch must stay below it
 
 
@@ -38,7 +38,8 @@ def safe_start(
             x = relaxed
             yield x
         barriers.append(system.strain_limit)
-    yield advance(barriers, x, np.where(system.free[:, None], target - x, 0.0))
+    p = np.where(system.free[:, None], target - x, 0.0)
+    yield advance(barriers, x, p) if p.any() else x
 
 
 def advance(barriers: Sequence[Potential], x: Floats, p: Floats) -> Floats:
@@ -63,10 +64,13 @@ def _relax_strain(
     mass, h = np.maximum(system.mass, 0.0), system.scene.time.step
     inertia = Inertia(mass, target, h)
     for moving in (system.free & odd, system.free):
-        for _ in range(RELAXATIONS):
+        fewest, since = len(odd), 0
+        while since < PATIENCE:
             over = _over_limit(system, x)
             if not over.any():
                 return
+            since = 0 if over.sum() < fewest else since + 1
+            fewest = min(fewest, int(over.sum()))
             pull = Arap(model.mesh, selected=over, kappa=model.E, thickness=model.thickness)
             kept = model.strain_limit(selected=~over)
             assert kept is not None

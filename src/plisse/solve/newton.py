@@ -21,7 +21,10 @@ Taken = tuple[Floats, float, float, int]  # x, objective, step and trials of an 
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """One Newton iteration: x after it, objective [J], ‖d‖₂ [m], the step taken and what its filters allowed."""
+    """One Newton iteration: x after it, objective [J], ‖d‖₂ [m], the step taken and what its filters allowed.
+
+    bringing: it leads scripted vertices to their places, ahead of the step itself.
+    """
 
     x: Floats
     value: float
@@ -31,6 +34,7 @@ class Iterate:
     trials: int
     converged: bool
     stalled: bool = False
+    bringing: bool = False
 
 
 class Newton:
