@@ -29,6 +29,7 @@ PARALLEL = 1e-3  # edge pairs are mollified below ‖u × v‖² = PARALLEL ‖�
 CLOSE = 0.2  # pairs with a smaller part of dhat left take the projected exact Hessian
 LONGEST = 64.0  # edge lengths that a vertex may move relative to its body in one step
 SOON = 2.5  # pairs within this multiple of the active range enter the sparsity pattern ahead of time
+FAR = 3.0  # the same for pairs that are no neighbours at rest, which are four times as far apart as dhat there
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,8 +200,14 @@ class Barrier(Potential):
 
     def soon(self, x: Floats) -> tuple[Ints, ...]:
         """Pairs that are active or nearly so: the part of the sparsity pattern that contact needs now and shortly."""
-        t = self._touch(x)
-        return (t.near.pairs[t.D < (t.near.offset + SOON * t.near.dhat) ** 2],)
+        wide = broad.build(self.surface, x, np.zeros_like(x), 0.5 * (FAR - 1.0) * self.surface.dhat)
+        pairs, offset = np.concatenate([wide.pt, wide.ee]), np.concatenate([wide.pt_offset, wide.ee_offset])
+        dhat = np.concatenate([wide.pt_dhat, wide.ee_dhat])
+        weights, D = np.empty((len(pairs), 4)), np.empty(len(pairs))
+        barrier.witnesses(x, pairs, len(wide.pt), weights, D)
+        # neighbours at rest are always near, and would only fill the matrix
+        reach = np.where(dhat < self.surface.dhat, SOON, FAR)
+        return (pairs[D < (offset + reach * dhat) ** 2],)
 
     def contacts(self, x: Floats) -> Contacts:
         """Active contacts for lagged friction."""

@@ -227,8 +227,10 @@ class Pattern:
 
     def including(self, stencils: Iterable[Ints]) -> Pattern:
         """This pattern and the pairs of further stencils."""
-        parts = [np.unique(pair_keys(self.free_index, nodes)) for nodes in stencils]
-        return Pattern(self.free_index, np.union1d(self.keys, np.concatenate(parts)))
+        keys = np.unique(np.concatenate([pair_keys(self.free_index, nodes) for nodes in stencils]))
+        at = np.searchsorted(self.keys, keys)
+        new = self.keys[np.minimum(at, len(self.keys) - 1)] != keys
+        return Pattern(self.free_index, np.insert(self.keys, at[new], keys[new]))
 
     def slots(self, nodes: Ints, *, keep: bool = False) -> Ints | None:
         """Block positions of each stencil's node pairs, None where the pattern lacks one; `keep` memoises by array."""
