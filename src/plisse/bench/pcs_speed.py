@@ -10,6 +10,7 @@ from plisse.bench.figures import Figure
 
 SCENE = "05-sphere"
 PLAIN_STEPS = 20  # of plain stepping that are timed; how many it needs in all is counted two levels coarser
+PLAIN_H = (0.3, 0.05)  # time steps of plain stepping [s]: that of the scene, and the smallest that [Zhang2022] uses
 
 
 def measure_speed(threads: int, *, levels: int, asked: float, plain: bool) -> tuple[list[Figure], dict[str, Any]]:
@@ -41,18 +42,26 @@ def measure_speed(threads: int, *, levels: int, asked: float, plain: bool) -> tu
         "ε = 0.001: energy of both": [round(run.states[last].energy, 5) for run in (tight, direct_tight)],
     }
     if plain:
-        # the same pseudo-time steps, each solved to the tolerance
-        count = climb(gallery_scene(SCENE, levels=levels, method="plain"), threads=threads, level=last - 2).steps[0]
-        some = climb(gallery_scene(SCENE, levels=levels, method="plain"), threads=threads, most=PLAIN_STEPS)
-        steps = some.seconds[last]
-        needed = count if len(steps) >= PLAIN_STEPS else len(steps)
-        seconds = steps[-1] / len(steps) * needed
-        figures.append(Figure(f"{size}: plain stepping / progressive", seconds / ours.wall, 50.0, "higher"))
-        details |= {
-            "plain stepping, s": round(seconds, 1),
-            "plain stepping: timed steps, needed steps": [len(steps), needed],
-        }
+        for h in PLAIN_H:
+            seconds, timed, needed = _plain_seconds(levels, h, threads)
+            name = f"{size}: plain stepping, h = {h:g} s, / progressive"
+            figures.append(Figure(name, seconds / ours.wall, 50.0, "higher"))
+            details[f"plain stepping, h = {h:g} s: seconds, timed steps, needed steps"] = [
+                round(seconds),
+                timed,
+                needed,
+            ]
     return figures, {f"{size}: {key}": value for key, value in details.items()}
+
+
+def _plain_seconds(levels: int, h: float, threads: int) -> tuple[float, int, int]:
+    """Seconds that steps solved to the tolerance take to equilibrium, how many were timed, and how many it needs."""
+    scene = gallery_scene(SCENE, sets=(f"time.h={h}",), levels=levels, method="plain")
+    count = climb(scene, threads=threads, level=levels - 3).steps[0]
+    some = climb(scene, threads=threads, most=PLAIN_STEPS)
+    timed = len(some.seconds[levels - 1])
+    needed = timed if some.converged else max(count, timed)
+    return some.wall / timed * needed, timed, needed
 
 
 def _per_level(done: Climb) -> list[float]:

@@ -100,7 +100,8 @@ class Barrier(Potential):
         self._edge_area = np.bincount(at, np.repeat(area / 3.0, 3), minlength=len(s.edges))
         self._edge_length2: Floats = ((s.X[s.edges[:, 0]] - s.X[s.edges[:, 1]]) ** 2).sum(axis=1)
         of_shells = self._edge_length2[s.deformable[s.edges[:, 0]]]
-        self._longest = LONGEST * float(np.sqrt(of_shells).mean()) if len(of_shells) else np.inf
+        self._edge = float(np.sqrt(of_shells).mean()) if len(of_shells) else np.inf  # of the shells, in the mean
+        self._longest = LONGEST * self._edge
 
     def _with_constants(self, found: broad.Candidates) -> _Near:
         pairs = np.concatenate([found.pt, found.ee])
@@ -200,7 +201,8 @@ class Barrier(Potential):
 
     def soon(self, x: Floats) -> tuple[Ints, ...]:
         """Pairs that are active or nearly so: the part of the sparsity pattern that contact needs now and shortly."""
-        wide = broad.build(self.surface, x, np.zeros_like(x), 0.5 * (FAR - 1.0) * self.surface.dhat)
+        margin = min(0.5 * (FAR - 1.0) * self.surface.dhat, 0.2 * self._edge)
+        wide = broad.build(self.surface, x, np.zeros_like(x), margin)
         pairs, offset = np.concatenate([wide.pt, wide.ee]), np.concatenate([wide.pt_offset, wide.ee_offset])
         dhat = np.concatenate([wide.pt_dhat, wide.ee_dhat])
         weights, D = np.empty((len(pairs), 4)), np.empty(len(pairs))

@@ -216,7 +216,7 @@ class Pattern:
         size = int(free.sum())
         index = np.where(free, np.cumsum(free) - 1, -1).astype(np.int32)
         diagonal = np.arange(size, dtype=np.int64) * (size + 1)
-        keys = np.unique(np.concatenate([diagonal, *(pair_keys(index, nodes) for nodes in stencils)]))
+        keys = _distinct(np.concatenate([diagonal, *(pair_keys(index, nodes) for nodes in stencils)]))
         if size == 0:
             return cls(index, keys)
         i, j = np.divmod(keys, size)
@@ -227,7 +227,7 @@ class Pattern:
 
     def including(self, stencils: Iterable[Ints]) -> Pattern:
         """This pattern and the pairs of further stencils."""
-        keys = np.unique(np.concatenate([pair_keys(self.free_index, nodes) for nodes in stencils]))
+        keys = _distinct(np.concatenate([pair_keys(self.free_index, nodes) for nodes in stencils]))
         at = np.searchsorted(self.keys, keys)
         new = self.keys[np.minimum(at, len(self.keys) - 1)] != keys
         return Pattern(self.free_index, np.insert(self.keys, at[new], keys[new]))
@@ -277,6 +277,12 @@ def scatter_vectors(nodes: Ints, vectors: Floats, n: int) -> Floats:
     out = np.zeros((n, 3))
     scatter.add_vectors(nodes, vectors, out, get_num_threads())
     return out
+
+
+def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Sorted and each once; sorting first is several times as fast here as numpy's unique."""
+    keys = np.sort(keys)
+    return keys[np.concatenate(([True], keys[1:] != keys[:-1]))] if len(keys) else keys
 
 
 def pair_keys(free_index: Ints, nodes: Ints) -> NDArray[np.int64]:

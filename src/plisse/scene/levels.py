@@ -23,7 +23,7 @@ class Proxy:
 
 # "paper" is the method as printed [Zhang2022]
 PRESETS = {
-    "predictive": Proxy(prolongation="linear", compression="auto", bending="auto", coarse_tol=0.1),
+    "predictive": Proxy(prolongation="linear", compression="auto", bending="auto", coarse_tol=0.15),
     "paper": Proxy(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0),
 }
 

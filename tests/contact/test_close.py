@@ -1,0 +1,59 @@
+"""Neighbours that were folded together on a coarse mesh stay apart when they are subdivided."""
+
+import numpy as np
+import pytest
+
+from plisse.contact.barrier import Barrier
+from plisse.contact.candidates import Surface
+from plisse.contact.check import Detector
+from plisse.core.mesh import Floats, Mesh
+from plisse.core.potential import frozen
+from plisse.hierarchy.loop import subdivide
+
+
+def folded(angle: float, times: int) -> tuple[Mesh, Floats]:
+    """Two triangles on a common edge, folded by an angle [degrees], subdivided."""
+    X = np.array([[0.0, -0.05, 0.0], [0.0, 0.05, 0.0], [-0.1, 0.0, 0.0], [0.1, 0.0, 0.0]])
+    mesh = Mesh(X, np.array([[0, 1, 2], [1, 0, 3]], np.int32))
+    turn = np.radians(angle)
+    x = X.copy()
+    x[3] = [0.1 * np.cos(turn), 0.0, 0.1 * np.sin(turn)]
+    for _ in range(times):
+        mesh, U, _ = subdivide(mesh, rule="linear")
+        x = U(x)
+    return mesh, frozen(x)
+
+
+def barrier_of(mesh: Mesh, start: Floats | None) -> Barrier:
+    every = np.ones(len(mesh.X), bool)
+    body = np.zeros(len(mesh.X), np.int32)
+    surface = Surface(mesh.edges, mesh.triangles, np.arange(len(mesh.X)), body, ~every, mesh.X, every, 1e-3, 1e-3)
+    return Barrier(surface, kappa=1.0, margin=1e-4, start=start)
+
+
+@pytest.mark.parametrize("angle", [177.0, 179.5, 179.99])
+def test_a_sharp_fold_is_a_feasible_start_once_its_pairs_are_known(angle: float) -> None:
+    mesh, x = folded(angle, 2)
+    assert barrier_of(mesh, None).closest(x)[0] < 1.0
+    known = barrier_of(mesh, x)
+    assert known.closest(x)[0] > 1.0
+    assert np.isfinite(known.value(x)) and np.isfinite(known.gradient(x)).all()
+
+
+def test_pairs_that_are_not_too_close_keep_their_offset() -> None:
+    mesh, x = folded(60.0, 2)
+    plain, known = barrier_of(mesh, None), barrier_of(mesh, x)
+    assert known.value(x) == plain.value(x) and known.closest(x)[0] == plain.closest(x)[0]
+
+
+def test_folding_on_is_stopped_before_anything_passes_through() -> None:
+    mesh, x = folded(179.0, 2)
+    known = barrier_of(mesh, x)
+    # the upper half goes straight down through the lower one
+    p = np.zeros_like(x)
+    p[x[:, 2] > 1e-9] = [0.0, 0.0, -0.01]
+    step = known.max_step(x, p)
+    assert 0.0 < step < 1.0
+    detector = Detector(mesh.X, mesh.edges, mesh.triangles, len(mesh.X))
+    assert detector.count(x + step * p) == 0
+    assert detector.count(x + p) > 0
