@@ -8,8 +8,9 @@ import numpy as np
 
 from plisse.bench.climb import Climb, climb, gallery_scene
 from plisse.bench.figures import Figure
-from plisse.progressive.consistency import CURVATURES, compare_levels
+from plisse.progressive.consistency import compare_levels
 from plisse.progressive.ladder import Ladder
+from plisse.progressive.metrics import CURVATURES
 
 LEVELS = 4
 # published parameters: soft membranes with a strain limit, a curved hat, a twisted ribbon; then full stiffness

@@ -11,6 +11,7 @@ from plisse.core.mesh import concatenate
 from plisse.core.potential import Floats
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.metrics import (
+    CURVATURES,
     Projection,
     count_folds,
     curvature_distance,
@@ -19,8 +20,6 @@ from plisse.progressive.metrics import (
     smooth_between,
 )
 from plisse.progressive.shells import ShellModel
-
-CURVATURES = ("mean", "gaussian", "larger", "smaller")
 
 
 def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int = 1) -> dict[int, dict[str, Any]]:
