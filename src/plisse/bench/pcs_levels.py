@@ -13,6 +13,7 @@ from plisse.progressive.ladder import Ladder
 from plisse.progressive.metrics import CURVATURES
 
 LEVELS = 4
+MOST_STEPS = 400  # on a level; the row then says that it has not converged
 # published parameters: soft membranes with a strain limit, a curved hat, a twisted ribbon; then full stiffness
 PUBLISHED = ("15-strain-limit", "07-bunny", "14-hat", "11-ribbon")
 STIFF = ("05-sphere", "06-cube")
@@ -37,7 +38,7 @@ def measure_levels(threads: int, *, levels: int = LEVELS) -> tuple[list[Figure],
 
 
 def _measure(name: str, levels: int, threads: int, **keys: Any) -> dict[str, Any]:
-    scene = gallery_scene(name, levels=levels, **keys)
+    scene = gallery_scene(name, sets=(f"time.max_steps={MOST_STEPS}",), levels=levels, **keys)
     if scene.hierarchy.method == "direct":
         runs = [climb(scene, threads=threads, level=level) for level in range(levels)]
         done = Climb(runs[-1].ladder, {level: run.states[level] for level, run in enumerate(runs)})
