@@ -277,6 +277,8 @@ def run_scene(
     """
     began = time.perf_counter()
     use_threads(threads)
+    if progress and not any(find_cache_root().glob("*")):
+        print("first run: compiling the kernels, about a minute", file=progress, flush=True)
     ladder = build_hierarchy(scene, base)
     last = ladder.finest if to_level is None else to_level
     if not 0 <= last <= ladder.finest:
@@ -285,8 +287,6 @@ def run_scene(
     check_start(ladder.system(first))
     if progress and (out / "report.json").exists():
         print(f"replacing the run in {out}", file=progress, flush=True)
-    if progress and not any(find_cache_root().glob("*")):
-        print("first run: compiling the kernels, about a minute", file=progress, flush=True)
     store = RunStore.create(out, scene_to_dict(ladder.scene), ladder.base)
     run = Run(ladder, store, threads=threads, check_every=check_every, progress=progress)
     return _climb(run, None, began, level=first, to_level=last)
