@@ -148,6 +148,29 @@ def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatc
     assert (tmp_path / "run" / "preview.png").exists()
 
 
+def test_interruption_while_a_picture_is_drawn_keeps_the_level(
+    scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import plisse.run
+
+    draw, calls = plisse.run.render, []
+
+    def interrupted(*arguments: Any, **options: Any) -> None:
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        draw(*arguments, **options)
+
+    monkeypatch.setattr(plisse.run, "render", interrupted)
+    out = tmp_path / "run"
+    assert run(scene, out, "shell.vertices=100") == 130
+    level = json.loads((out / "report.json").read_text())["levels"][0]
+    assert level["converged"] and (out / "level-0" / "state.npz").is_file()
+    # the picture that was given up is made up for
+    assert (out / "level-0" / "picture.png").is_file() and (out / "preview.png").is_file()
+    assert main(["refine", str(out), "--threads", "1"]) == 0
+
+
 def test_export_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", str(tmp_path), "--out", str(tmp_path / "ply")]) == 2
     assert "is not a run" in capsys.readouterr().err

@@ -177,9 +177,9 @@ def _conclude(report: dict[str, Any], out: Path) -> int:
         print("plisse: nothing holds the shells up: add a pin, a floor or a collider below them.", file=sys.stderr)
     else:
         print(
-            f"plisse: no equilibrium on level {level['level']} within {level['steps']} steps (residual "
-            f"{level['residual']:.2g}, force balance {level['force_balance']:.2g}): try --set time.max_steps="
-            f"{2 * level['steps']}.",
+            f"plisse: no equilibrium on level {level['level']} after {level['steps']} steps (residual "
+            f"{level['residual']:.2g}, force balance {level['force_balance']:.2g}): go on with `plisse refine {out}`, "
+            "or allow more steps with --set time.max_steps=….",
             file=sys.stderr,
         )
     return 1

@@ -163,6 +163,7 @@ class Run:
         run = LevelRun(Tally.of(system, self.check_every), self._newton, self._clock, start)
         self.levels[system.level] = run
         self.store.begin_level(system.level, system.everything.triangles, system.body, len(self.scene.shells))
+        self.store.remove(f"level-{system.level}/picture.png")
         self.store.write_frame(system.level, 0, system.x0)
         return run
 
@@ -172,14 +173,13 @@ class Run:
 
     def _end(self, run: LevelRun, wall: float) -> None:
         run.wall = wall
-        run.tally.look(run.state, final=True)
+        # first what another command can go on from: whatever comes after may be interrupted
+        self.store.write_state(run.state)
         if run.written is not run.state and run.state.step > 0:
             self._write_frame(run)
-        self.store.write_state(run.state)
-        bodies, ground = describe(self.scene, self.ladder.geometry(run.state.level), run.state.x)
-        self._camera = self._camera or frame(bodies, size=PICTURE)
-        path = self.store.folder / f"level-{run.state.level}" / "picture.png"
-        render(path, bodies, ground=ground, size=PICTURE, camera=self._camera)
+        run.tally.look(run.state, final=True)
+        self.store.write_json("report.json", self._report(wall, compared=False))
+        path = self._draw(run.state.level, run.state.x)
         if self.line and self.ladder.finest > 0:
             self.line.say(
                 f"level {run.state.level}: {run.tally.system.n_shell} vertices, {run.state.step} steps, {wall:.1f} s, "
@@ -188,14 +188,25 @@ class Run:
         elif self.line:
             self.line.end()
 
+    def _draw(self, level: int, x: Floats) -> Path:
+        """The picture of one level, seen as the first one was."""
+        bodies, ground = describe(self.scene, self.ladder.geometry(level), x)
+        self._camera = self._camera or frame(bodies, size=PICTURE)
+        path = self.store.folder / f"level-{level}" / "picture.png"
+        render(path, bodies, ground=ground, size=PICTURE, camera=self._camera)
+        return path
+
     def conclude(self, total: float) -> dict[str, Any]:
         """Writes pictures of all levels, the report and its page."""
         report = self._report(total)
         self.store.write_json("report.json", report)
-        if self.levels:
-            last = self.store.folder / f"level-{max(self.levels)}" / "picture.png"
-            (self.store.folder / "preview.png").write_bytes(last.read_bytes())
         states = self._states()
+        for level, x in states.items():
+            # an interruption may have come before its picture
+            if not (self.store.folder / f"level-{level}" / "picture.png").is_file():
+                self._draw(level, x)
+        if states:
+            self.store.copy(f"level-{max(states)}/picture.png", "preview.png")
         if len(states) > 1:
             drawn = [describe(self.scene, self.ladder.geometry(k), x) for k, x in states.items()]
             sizes = [sum(len(mesh.triangles) for mesh in self.ladder.geometry(k).shells) for k in states]
@@ -210,7 +221,7 @@ class Run:
         earlier = {state.level: state.x for state in self.store.read_states()}
         return dict(sorted((earlier | {k: run.state.x for k, run in self.levels.items()}).items()))
 
-    def _report(self, total: float) -> dict[str, Any]:
+    def _report(self, total: float, *, compared: bool = True) -> dict[str, Any]:
         contact = self.scene.contact
         levels = [self._level_report(run) for run in self.levels.values()]
         report: dict[str, Any] = {
@@ -223,7 +234,7 @@ class Run:
             "contact": {"dhat": contact.dhat, "offset": contact.offset, "stiffness": contact.stiffness},
             "levels": sorted([*self.earlier, *levels], key=lambda entry: int(entry["level"])),
         }
-        if not self.dynamic:
+        if not self.dynamic and compared:
             metrics = compare_levels(self.ladder, self._states(), threads=self.threads)
             for entry in report["levels"]:
                 entry["metrics"] = metrics[entry["level"]]
@@ -320,17 +331,19 @@ def refine_run(
     ladder = Ladder.of(scene, store.read_geometry())
     states = store.read_states()
     if scene.hierarchy.method in ("direct", "plain"):
-        raise SceneError(f'{folder} was run with method = "{scene.hierarchy.method}", one level alone: run it again.')
+        raise SceneError(f"{folder} is a run of one level alone (hierarchy.method), which cannot be refined.")
     if not states:
         raise SceneError(f"{folder} holds no state to go on from: run its scene again.")
     last = ladder.finest if to_level is None else to_level
     state = states[-1]
     if not state.level <= last <= ladder.finest:
-        raise SceneError(f"There is no level {last} to refine to: the run stands at {state.level} of {ladder.finest}.")
+        raise SceneError(
+            f"There is no level {last} to refine to: the run stands at level {state.level} of 0 to {ladder.finest}."
+        )
     run = Run(ladder, store, threads=threads, check_every=check_every, progress=progress)
     # the tolerance is the finest level's: a coarser one that has converged stays as it is
     tighter = tol if state.level == ladder.finest else None
-    known = store.read_json("report.json")["levels"] if (folder / "report.json").is_file() else []
+    known = store.read_json("report.json").get("levels", []) if (folder / "report.json").is_file() else []
     again = state.level if tighter is not None or not state.converged else state.level + 1
     run.earlier = [entry for entry in known if entry["level"] < again]
     store.write_json("scene.json", scene_to_dict(scene))

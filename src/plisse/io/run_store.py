@@ -119,6 +119,13 @@ class RunStore:
                 np.save(file, x)
             os.replace(partial, path)
 
+    def copy(self, name: str, to: str) -> None:
+        """One of the run's files under another name."""
+        partial = self.folder / (to + ".part")
+        with _writing(self.folder):
+            partial.write_bytes((self.folder / name).read_bytes())
+            os.replace(partial, self.folder / to)
+
     def frames(self) -> list[Path]:
         """Frame files of all levels, in order."""
         return sorted(self.folder.glob("level-*/frame-*.npy"))
@@ -177,4 +184,4 @@ def _writing(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SceneError(f"The folder {folder} cannot be written: {error.strerror}.") from None
+        raise SceneError(f"The folder {folder} cannot be written: {error.strerror or error}.") from None

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from plisse.core.errors import SceneError
 from plisse.core.potential import Clock, Floats, Potential, Sum
 from plisse.core.state import State
 from plisse.progressive.assemble import System
@@ -34,7 +35,9 @@ def refine(
     Stop iterating and it is interrupted: `start` is still there to go on from. States that are not `accepted` are on
     the way to a feasible start of their level.
     """
-    last = ladder.finest if to_level is None else min(to_level, ladder.finest)
+    last = ladder.finest if to_level is None else to_level
+    if last > ladder.finest:
+        raise SceneError(f"There is no level {last}: the scene has levels 0 to {ladder.finest}.")
     state = start
     for level in range(start.level + 1, last + 1):
         below = ladder.hierarchy.levels[level - 1]
@@ -60,6 +63,10 @@ def settle(
 
     The method "plain" solves every step to the tolerance, all others make one Newton iteration a step.
     """
+    if not 0 <= level <= ladder.finest:
+        raise SceneError(f"There is no level {level}: the scene has levels 0 to {ladder.finest}.")
+    if start is not None and start.level != level:
+        raise SceneError(f"The state to go on from is of level {start.level}: give one of level {level}.")
     system = ladder.system(level, start=None if start is None else start.x)
     if start is not None:
         system.check_start()

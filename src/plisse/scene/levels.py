@@ -72,7 +72,8 @@ class Levels:
         for key in ("compression", "bending", "coarse_tol"):
             value = getattr(self, key)
             if value is not None and (value != "auto" or key == "coarse_tol"):
-                settle(self, **{key: as_number(key, value, above=0)})
+                name = key if key == "coarse_tol" else f'{key} (or "auto")'
+                settle(self, **{key: as_number(name, value, above=0)})
         if isinstance(self.compression, float) and self.compression > 1:
             raise SceneError(f"compression must be at most 1, not {self.compression:g}.")
         if self.proxy_levels_up is not None:
