@@ -194,6 +194,13 @@ def test_the_automatic_proxy_gives_way_only_where_folds_are_not_resolved() -> No
         assert proxy.compression == [1.0] and proxy.bending == [1.0]
 
 
+def test_bending_is_stiffened_under_linear_prolongation_only() -> None:
+    settings = {"compression": "auto", "bending": "auto"}
+    flat = make_ladder({**GRID, "material": "cotton"}, prolongation="loop", **settings)
+    assert flat._proxy(0).bending == [1.0] and flat._proxy(0).compression[0] < 1.0
+    assert make_ladder(HAT, **settings)._proxy(0).bending == [1.0]
+
+
 def test_curved_shells_keep_their_compression() -> None:
     ladder = make_ladder(HAT, compression=0.01)
     kept = make_ladder(HAT, compression=1.0)

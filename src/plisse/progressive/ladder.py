@@ -94,22 +94,23 @@ class Ladder:
 
         With r, the level's mean edge over gravity's bending length ∛(D / ρτg), D = E τ³ / 12(1 − ν²): folds of that
         length are not resolved for r > 1. "auto" then keeps s^((r − 1)/2) of the compressive stiffness, no less than s,
-        with which the sheet's own weight would compress it by WEIGHT_STRAIN; and makes bending r times as stiff, as
-        evaluating it on a mesh with edges of that length would.
+        with which the sheet's own weight would compress it by WEIGHT_STRAIN. Under linear prolongation it also makes
+        bending r times as stiff, as evaluating it on a mesh with edges of that length would; Loop's rule is smooth.
         """
         proxy, g = self.scene.hierarchy.proxy, float(np.linalg.norm(self.scene.gravity))
         size = scene_size(self.base)
         kept, stiffer = [], []
-        for shell, base, mesh in zip(self.scene.shells, self.base.shells, self.geometry(level).shells, strict=True):
+        meshes = zip(self.base.shells, self.geometry(level).shells, self.hierarchy.rules, strict=False)
+        for shell, (base, mesh, rule) in zip(self.scene.shells, meshes, strict=True):
             m = shell.material
             D = m.bending_modulus * m.thickness**3 / (12.0 * (1.0 - m.nu**2))
             r = float(mesh.edge_lengths.mean()) * (m.area_density * g / D) ** (1.0 / 3.0) if D > 0.0 else np.inf
-            # a curved rest shape carries its load by compression: it keeps it
             s = min(m.density * g * size / (WEIGHT_STRAIN * m.E), 1.0)
             auto = s ** min(max((r - 1.0) / 2.0, 0.0), 1.0) if s > 0.0 else 1.0
             part = auto if isinstance(proxy.compression, str) else proxy.compression
+            # a curved rest shape carries its load by compression: it keeps it
             kept.append(part if is_flat(base) else 1.0)
-            auto = min(max(1.0, r), MOST_BENDING)
+            auto = min(max(1.0, r), MOST_BENDING) if rule == "linear" else 1.0
             stiffer.append(auto if isinstance(proxy.bending, str) else proxy.bending**up)
         return kept, stiffer
 
