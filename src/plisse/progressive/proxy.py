@@ -68,8 +68,8 @@ class Galerkin(Potential):
         self._pattern = Pattern.of(np.ones(fine, bool), self._energies.stencils())
         # rows of the pattern are renumbered vertices; three coordinates each
         self._P3 = sparse.kron(P.matrix[self._pattern.rows], sparse.eye_array(3), format="csr")
-        touched = _upper(self._P3, self._pattern, np.ones(len(self._pattern.indices)))
-        blocks = sparse.bsr_array(abs(touched), blocksize=(3, 3)).tocoo()
+        touched = _product(self._P3, self._pattern, np.ones(len(self._pattern.indices)))
+        blocks = sparse.bsr_array(touched, blocksize=(3, 3)).tocoo()
         pairs = np.unique(np.sort(np.column_stack([blocks.row // 3, blocks.col // 3]), axis=1), axis=0)
         self._pairs: Ints = np.ascontiguousarray(pairs[pairs[:, 0] < pairs[:, 1]].astype(np.int32))
         self._each: Ints = np.arange(coarse, dtype=np.int32)[:, None]
@@ -85,7 +85,7 @@ class Galerkin(Potential):
         found = self._energies.hessian(frozen(self._P(x[:coarse])), psd=psd)
         values = self._pattern.assemble(found, fixed=tuple(self._energies.stencils()))
         assert values is not None
-        product = sparse.bsr_array(_upper(self._P3, self._pattern, values), blocksize=(3, 3))
+        product = sparse.bsr_array(_product(self._P3, self._pattern, values), blocksize=(3, 3))
         product.sort_indices()
         i = np.repeat(np.arange(coarse), np.diff(product.indptr)).astype(np.int64)
         key = i * coarse + product.indices
@@ -100,7 +100,7 @@ class Galerkin(Potential):
         return (self._pairs, self._each)
 
 
-def _upper(P3: sparse.csr_array, pattern: Pattern, values: Floats) -> sparse.csr_array:
+def _product(P3: sparse.csr_array, pattern: Pattern, values: Floats) -> sparse.csr_array:
     """Pᵀ A P for the symmetric A whose upper triangle the pattern holds."""
     upper = sparse.csr_array((values, pattern.indices - 1, pattern.indptr - 1), shape=(3 * pattern.size,) * 2)
     full = upper + sparse.triu(upper, 1).T

@@ -61,8 +61,7 @@ def _relax_strain(
 ) -> Iterator[Floats]:
     """Moves odd vertices, then all free ones, until every triangle is below its strain limit."""
     model = system.model
-    mass, h = np.maximum(system.mass, 0.0), system.scene.time.step
-    inertia = Inertia(mass, target, h)
+    inertia = Inertia(system.mass, target, system.scene.time.step)
     for moving in (system.free & odd, system.free):
         fewest, since = len(odd), 0
         while since < PATIENCE:
