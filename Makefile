@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: demo test test-slow gallery bench bench-pcs clean
 
 demo: $(READY)
-	$(BIN)/plisse run examples/05-sphere.toml --out runs/drape
+	$(BIN)/plisse run examples/05-sphere.toml --out runs/drape --overwrite
 
 test: $(READY)
 	$(BIN)/ruff format --check .
@@ -26,6 +26,7 @@ bench: $(READY)
 	$(BIN)/plisse bench contact
 	$(BIN)/plisse bench drop
 	$(BIN)/plisse bench start
+	$(BIN)/plisse bench export
 
 bench-pcs: $(READY)
 	$(BIN)/plisse bench pcs

@@ -79,8 +79,8 @@ def test_a_scene_of_two_levels_leaves_both_behind(
     assert (out / "levels.png").read_bytes()[:4] == b"\x89PNG"
     said = capsys.readouterr().out
     assert f"in equilibrium after {coarse['steps']} + {fine['steps']} steps" in said and "levels.png" in said
-    assert main(["export", str(out), "--out", str(tmp_path / "ply")]) == 0
-    assert len(read_ply(tmp_path / "ply" / "level-1" / "frame-0001.ply")[0]) == fine["vertices"]
+    assert main(["export", str(out), "--format", "ply", "--out", str(tmp_path / "ply")]) == 0
+    assert len(read_ply(tmp_path / "ply" / "frame-0001.ply")[0]) == fine["vertices"]
 
 
 def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path) -> None:
@@ -88,12 +88,12 @@ def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path
     sets = ["shell.vertices=196", "time.mode=dynamic", "time.duration=0.06", "contact.enabled=true"]
     assert run(scene, out, *sets) == 0
     assert main(["export", str(out), "--format", "ply", "--out", str(tmp_path / "ply")]) == 0
-    frames = sorted((tmp_path / "ply" / "level-0").glob("*.ply"))
+    frames = sorted((tmp_path / "ply").glob("*.ply"))
     assert [frame.name for frame in frames] == [f"frame-{i:04d}.ply" for i in range(4)]
     X, triangles = read_ply(frames[-1])
     x = np.load(out / "level-0" / "frame-0003.npy")
     assert len(X) == 196 and np.array_equal(X, x[:196]) and triangles.max() == 195
-    ball, _ = read_ply(tmp_path / "ply" / "level-0" / "colliders" / "frame-0003.ply")
+    ball, _ = read_ply(tmp_path / "ply" / "colliders" / "frame-0003.ply")
     assert np.array_equal(ball, x[196:])
 
 
@@ -105,7 +105,7 @@ def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path
         (["shell.material.thickness=-1"], "thickness"),
         (["contakt.friction=1"], "contact"),
         (['shell=[{file="missing.obj"}]'], "missing.obj"),
-        (["collider.translate=[0,0,-0.1]", "collider.radius=0.25"], "move them apart"),
+        (["collider.translate=[0,0,-0.1]", "collider.radius=0.25"], "move the bodies apart"),
         (['shell=[{file="seam.obj"}]'], "merge vertices"),
         (["collider.translate=[0,0,-0.2501]", "collider.radius=0.25"], "closer than"),
         (['shell.pin=[{box=[[5,5,5],[6,6,6]]}]'], "selects no vertex"),
@@ -114,8 +114,14 @@ def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path
     ],
 )  # fmt: skip
 def test_an_impossible_scene_is_one_sentence_and_exit_2(
-    scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], sets: list[str], says: str
+    scene: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    sets: list[str],
+    says: str,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
     assert run(scene, tmp_path / "run", *sets) == 2
     error = capsys.readouterr().err.strip()
     assert says in error and "\n" not in error and "Traceback" not in error
@@ -131,9 +137,9 @@ def test_a_mesh_that_is_not_manifold_is_refused(
 
 
 def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import plisse.run
+    import plisse.climb
 
-    settle = plisse.run.settle
+    settle = plisse.climb.settle
 
     def interrupted(*arguments: Any, **options: Any) -> Iterator[State]:
         for number, state in enumerate(settle(*arguments, **options)):
@@ -141,7 +147,7 @@ def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatc
                 raise KeyboardInterrupt
             yield state
 
-    monkeypatch.setattr(plisse.run, "settle", interrupted)
+    monkeypatch.setattr(plisse.climb, "settle", interrupted)
     assert run(scene, tmp_path / "run", "shell.vertices=100") == 130
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert report["levels"][0]["newton_iterations"] == 3
@@ -151,9 +157,9 @@ def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatc
 def test_interruption_while_a_picture_is_drawn_keeps_the_level(
     scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import plisse.run
+    import plisse.climb
 
-    draw, calls = plisse.run.render, []
+    draw, calls = plisse.climb.render, []
 
     def interrupted(*arguments: Any, **options: Any) -> None:
         calls.append(arguments)
@@ -161,7 +167,7 @@ def test_interruption_while_a_picture_is_drawn_keeps_the_level(
             raise KeyboardInterrupt
         draw(*arguments, **options)
 
-    monkeypatch.setattr(plisse.run, "render", interrupted)
+    monkeypatch.setattr(plisse.climb, "render", interrupted)
     out = tmp_path / "run"
     assert run(scene, out, "shell.vertices=100") == 130
     level = json.loads((out / "report.json").read_text())["levels"][0]
@@ -172,7 +178,7 @@ def test_interruption_while_a_picture_is_drawn_keeps_the_level(
 
 
 def test_export_of_something_else_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", str(tmp_path), "--out", str(tmp_path / "ply")]) == 2
+    assert main(["export", str(tmp_path), "--out", str(tmp_path / "run.usdc")]) == 2
     assert "is not a run" in capsys.readouterr().err
 
 

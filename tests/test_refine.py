@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import plisse.run
+import plisse.climb
 from plisse.cli import main
 from plisse.core.state import State
 
@@ -33,8 +33,8 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "drape.toml"
     path.write_text(SCENE, encoding="utf-8")
     # most of so small a run would be its pictures
-    monkeypatch.setattr(plisse.run, "render", lambda path, *_, **__: path.write_bytes(b""))
-    monkeypatch.setattr(plisse.run, "render_strip", lambda path, *_, **__: path.write_bytes(b""))
+    monkeypatch.setattr(plisse.climb, "render", lambda path, *_, **__: path.write_bytes(b""))
+    monkeypatch.setattr(plisse.climb, "render_strip", lambda path, *_, **__: path.write_bytes(b""))
     return path
 
 
@@ -50,23 +50,23 @@ def report_of(scene: Path) -> dict[str, Any]:
     return dict(json.loads((scene.parent / "run" / "report.json").read_text()))
 
 
-def stop_after(monkeypatch: pytest.MonkeyPatch, states: int) -> None:
+def stop_after(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """Ctrl-C after so many states, counted over all levels."""
     seen = 0
 
+    def counted(states: Iterator[State]) -> Iterator[State]:
+        nonlocal seen
+        for state in states:
+            if seen >= count:
+                raise KeyboardInterrupt
+            seen += 1
+            yield state
+
     def interrupted(walk: Any) -> Any:
-        def walked(*arguments: Any, **options: Any) -> Iterator[State]:
-            nonlocal seen
-            for state in walk(*arguments, **options):
-                if seen >= states:
-                    raise KeyboardInterrupt
-                seen += 1
-                yield state
+        return lambda *arguments, **options: counted(walk(*arguments, **options))
 
-        return walked
-
-    for name in ("settle", "refine"):
-        monkeypatch.setattr(plisse.run, name, interrupted(getattr(plisse.run, name)))
+    for name in ("settle", "refine", "take_up"):
+        monkeypatch.setattr(plisse.climb, name, interrupted(getattr(plisse.climb, name)))
 
 
 def check_finished(report: dict[str, Any], levels: int) -> None:
@@ -88,12 +88,15 @@ def test_an_interrupted_run_is_kept_and_refined_to_its_end(
     assert "interrupted; what was done is kept." in error and "Traceback" not in error
     levels = report_of(scene)["levels"]
     assert levels and all(level["intersections"] == 0 for level in levels)
-    kept = [(scene.parent / "run" / f"level-{level['level']}" / "state.npz").read_bytes() for level in levels[:-1]]
+    kept = states_of(scene)[:-1]
     assert go_on(scene) == 0
     check_finished(report_of(scene), 3)
-    for number, before in enumerate(kept):
-        assert (scene.parent / "run" / f"level-{number}" / "state.npz").read_bytes() == before
+    assert states_of(scene)[: len(kept)] == kept
     assert (scene.parent / "run" / "levels.png").exists()
+    # to the bit where it would have ended
+    refined = states_of(scene)
+    assert run(scene, "--overwrite") == 0
+    assert states_of(scene) == refined
 
 
 def test_a_run_that_is_interrupted_at_once_says_so(
@@ -104,8 +107,8 @@ def test_a_run_that_is_interrupted_at_once_says_so(
         assert run(scene) == 130
     assert "Traceback" not in capsys.readouterr().err
     assert report_of(scene)["levels"] == []
-    assert go_on(scene) == 2
-    assert "run its scene again" in capsys.readouterr().err
+    assert go_on(scene) == 0
+    check_finished(report_of(scene), 3)
 
 
 def test_refinement_can_be_interrupted_as_well(scene: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -140,6 +143,11 @@ def test_a_tighter_tolerance_repeats_no_coarser_level(finished: Path) -> None:
     assert [tight["levels"][0][key] for key in fields] == [loose["levels"][0][key] for key in fields]
     assert tight["levels"][1]["residual"] <= 0.002 < loose["levels"][1]["residual"]
     assert tight["levels"][1]["energy"] < loose["levels"][1]["energy"]
+    # what was done before is still told
+    steps = loose["levels"][1]["steps"]
+    assert tight["levels"][1]["history"]["energy"][:steps] == loose["levels"][1]["history"]["energy"]
+    assert len(tight["levels"][1]["history"]["energy"]) == tight["levels"][1]["steps"] > steps
+    assert tight["wall_s"] > loose["wall_s"]
 
 
 def test_a_further_level_repeats_no_coarser_one(finished: Path) -> None:
@@ -150,12 +158,12 @@ def test_a_further_level_repeats_no_coarser_one(finished: Path) -> None:
     assert json.loads((finished.parent / "run" / "scene.json").read_text())["hierarchy"]["levels"] == 3
 
 
-def test_a_finished_run_has_nothing_left_to_do(finished: Path) -> None:
+def test_a_finished_run_has_nothing_left_to_do(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
     before, report = states_of(finished), report_of(finished)
     assert go_on(finished) == 0
     assert states_of(finished) == before
-    after = report_of(finished)
-    assert [level["energy"] for level in after["levels"]] == [level["energy"] for level in report["levels"]]
+    assert report_of(finished) == report
+    assert "is done already" in capsys.readouterr().err
 
 
 def test_levels_can_be_climbed_one_by_one(scene: Path) -> None:
@@ -165,7 +173,7 @@ def test_levels_can_be_climbed_one_by_one(scene: Path) -> None:
     check_finished(report_of(scene), 3)
     # the same as in one go
     apart = states_of(scene)
-    assert run(scene) == 0
+    assert run(scene, "--overwrite") == 0
     assert states_of(scene) == apart
 
 
@@ -184,6 +192,7 @@ def test_direct_methods_run_one_level_alone(scene: Path, capsys: pytest.CaptureF
         (["--levels", "1"], "has 2 levels already"),
         (["--to-level", "0"], "no level 0 to refine to"),
         (["--to-level", "5"], "no level 5 to refine to"),
+        (["--tol", "0.1"], "is looser than 0.01"),
     ],
 )
 def test_what_cannot_be_refined_is_one_sentence(
@@ -233,11 +242,13 @@ def test_levels_that_a_run_cannot_have_are_one_sentence(
 
 
 def test_a_run_that_ran_out_of_steps_can_be_gone_on_with(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(scene, "--set", "time.max_steps=6") == 1
-    before = report_of(scene)
-    capsys.readouterr()
-    assert go_on(scene) in (0, 1, 2)
-    error = capsys.readouterr().err
-    assert "Traceback" not in error
-    # whatever it answers, what was reached is still told
-    assert report_of(scene)["levels"][0]["steps"] >= before["levels"][0]["steps"]
+    assert run(scene, "--set", "time.max_steps=20") == 1
+    before = report_of(scene)["levels"]
+    assert len(before) == 1 and before[0]["steps"] == 20 and not before[0]["converged"]
+    assert go_on(scene) == 1
+    assert "Traceback" not in capsys.readouterr().err
+    # as many steps again, from where it stood
+    after = report_of(scene)["levels"]
+    assert after[0]["steps"] == 40
+    assert after[0]["history"]["energy"][:20] == before[0]["history"]["energy"]
+    assert go_on(scene) in (0, 1) and report_of(scene)["levels"][0]["converged"]

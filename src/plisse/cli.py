@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import argparse
+import io
 import os
+import signal
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from plisse._version import __version__
+from plisse.commands import add_commands, telling_start
 from plisse.core.errors import SceneError
 
-BENCHES = ("newton", "contact", "drop", "start", "pcs")
+BENCHES = ("newton", "contact", "drop", "start", "pcs", "cusick", "export")
 PARTS = ("speed-93k", "speed-371k", "preview", "interruption", "levels")  # of the bench pcs
 
 
@@ -33,26 +37,27 @@ def build_parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--preview-only", action="store_true", help="level 0 alone")
     run.add_argument("--to-level", type=_level, metavar="K", help="the finest level to go to")
-    run.set_defaults(action=_run)
+    old = run.add_mutually_exclusive_group()
+    old.add_argument("--resume", action="store_true", help="go on with the run that the folder holds, if it does")
+    old.add_argument("--overwrite", action="store_true", help="replace the run that the folder holds")
+    run.add_argument("--yes", action="store_true", help="go on also where memory does not seem to suffice")
+    run.set_defaults(action=_until_stopped(_run))
 
     refine = commands.add_parser("refine", help="go on with a run: tighter, finer, or where it was interrupted")
     refine.add_argument("run", type=Path, help="folder of a run")
     refine.add_argument("--tol", type=_tolerance, help="tolerance of the finest level from now on [m/s]")
     refine.add_argument("--levels", type=_level, metavar="N", help="number of levels from now on")
     refine.add_argument("--to-level", type=_level, metavar="K", help="the finest level to go to")
-    refine.set_defaults(action=_refine)
+    refine.set_defaults(action=_until_stopped(_refine))
     for command in (run, refine):
         command.add_argument("--threads", type=_threads, default=cores, help=f"threads (default: {cores})")
         command.add_argument(
             "--check-every", type=_count, default=10, metavar="N",
             help="states from one look of the independent detector to the next (default: 10)",
         )  # fmt: skip
+        command.add_argument("--quiet", action="store_true", help="no progress, only what stays worth reading")
 
-    export = commands.add_parser("export", help="write the frames of a run in another format")
-    export.add_argument("run", type=Path, help="folder of a run")
-    export.add_argument("--format", choices=["ply"], default="ply")
-    export.add_argument("--out", type=Path, required=True, help="folder to write to")
-    export.set_defaults(action=_export)
+    add_commands(commands)
 
     bench = commands.add_parser("bench", help="measure speed as ratios against a baseline in the same run")
     bench.add_argument("name", choices=BENCHES)
@@ -92,6 +97,10 @@ def _tolerance(text: str) -> float:
 
 
 def main(arguments: list[str] | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # a terminal that has no × or ε shows a question mark
+            stream.reconfigure(errors="replace")
     options = build_parser().parse_args(arguments)
     try:
         return int(options.action(options))
@@ -107,6 +116,33 @@ def main(arguments: list[str] | None = None) -> int:
         return 141
 
 
+def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """The action; SIGTERM stops it as Ctrl-C does, with an exit code of its own."""
+
+    def stoppable(options: argparse.Namespace) -> int:
+        stopped: list[int] = []
+
+        def stop(number: int, _: object) -> None:
+            stopped.append(number)
+            raise KeyboardInterrupt
+
+        try:
+            before = signal.signal(signal.SIGTERM, stop)
+        except ValueError:  # only a program's first thread hears of signals
+            return action(options)
+        try:
+            return action(options)
+        except KeyboardInterrupt:
+            if not stopped:
+                raise
+            print("plisse: terminated; what was done is kept.", file=sys.stderr)
+            return 128 + stopped[0]
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    return stoppable
+
+
 def _run(options: argparse.Namespace) -> int:
     _allow_threads(options.threads)
     from plisse.io.scene_file import load_scene
@@ -117,15 +153,20 @@ def _run(options: argparse.Namespace) -> int:
     if options.preview_only and options.to_level:
         raise SceneError("--preview-only is --to-level 0: give one of them.")
     to_level = 0 if options.preview_only else options.to_level
-    report = run_scene(
-        scene,
-        options.scene.parent,
-        options.out,
-        threads=options.threads,
-        to_level=to_level,
-        check_every=options.check_every,
-        progress=sys.stderr,
-    )
+    with telling_start(options.scene):
+        report = run_scene(
+            scene,
+            options.scene.parent,
+            options.out,
+            threads=options.threads,
+            to_level=to_level,
+            check_every=options.check_every,
+            resume=options.resume,
+            overwrite=options.overwrite,
+            any_size=options.yes,
+            progress=sys.stderr,
+            quiet=options.quiet,
+        )
     return _conclude(report, options.out)
 
 
@@ -141,6 +182,7 @@ def _refine(options: argparse.Namespace) -> int:
         to_level=options.to_level,
         check_every=options.check_every,
         progress=sys.stderr,
+        quiet=options.quiet,
     )
     return _conclude(report, options.run)
 
@@ -183,14 +225,6 @@ def _conclude(report: dict[str, Any], out: Path) -> int:
             file=sys.stderr,
         )
     return 1
-
-
-def _export(options: argparse.Namespace) -> int:
-    from plisse.io.run_store import RunStore
-
-    frames = RunStore.open(options.run).export_ply(options.out)
-    print(f"{frames} frames written to {options.out}")
-    return 0
 
 
 def _bench(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Mesh, check_manifold, concatenate
+from plisse.core.mesh import Mesh, Names, check_manifold, concatenate, find_duplicates, find_flaws, flatness
 from plisse.core.shapes import cylinder, grid, sphere, torus
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
@@ -96,6 +96,8 @@ def bow_tie(sheets: int) -> Mesh:
         (SQUARE, [[0, 1, 2], [0, 3, 2]], "oriented"),
         (np.vstack((SQUARE, [[0, 0, 1]])), [[0, 1, 2], [0, 2, 3], [0, 2, 4]], "more than two"),
         (bow_tie(2).X, bow_tie(2).triangles, "touch at vertex 0"),
+        (SQUARE * (1, 1e-4, 1), TWO, "2 sliver triangles.* 1.0e-04 of its longest edge"),
+        (np.vstack((SQUARE[:3], [[0.4999, 0.5, 0]])), TWO, "a sliver triangle, triangle 1, whose"),
     ],
 )
 def test_bad_meshes_are_named(X, triangles, word):
@@ -109,3 +111,40 @@ def test_two_open_fans_at_a_vertex_are_refused():
     X = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [-1, 0, 0], [-1, -1, 0]], dtype=float)
     with pytest.raises(SceneError, match="touch at vertex 0"):
         check_manifold(Mesh(X, np.array([[0, 1, 2], [0, 3, 4]])), "tie")
+
+
+def test_names_and_remedies_can_be_a_files_own():
+    names = Names(lambda i: f"vertex {i + 1}", lambda t: f"face {10 * t}")
+    with pytest.raises(SceneError, match=r"the edge between vertex 3 and vertex 1 walk it in the same.*: mend it"):
+        check_manifold(Mesh(SQUARE, np.array([[0, 1, 2], [0, 3, 2]])), "a", names=names, mend="mend it")
+    X = np.vstack((SQUARE, [[0, 0, 1]]))
+    fins = Mesh(X, np.array([[0, 1, 2], [0, 2, 3], [0, 2, 4]]))
+    with pytest.raises(SceneError, match="split or remove"):
+        check_manifold(fins, "a", names=names, mend="mend it")
+    with pytest.raises(SceneError, match="face 20 repeats face 0"):
+        check_manifold(Mesh(SQUARE, np.array([[0, 1, 2], [0, 2, 3], [2, 0, 1]])), "a", names=names)
+
+
+def test_flatness_is_height_over_longest_edge():
+    mesh = Mesh(np.array([[0, 0, 0], [4, 0, 0], [1, 0.5, 0], [2, 0, 0]]), np.array([[0, 1, 2], [0, 1, 3], [0, 0, 0]]))
+    np.testing.assert_allclose(flatness(mesh), [0.125, 0, 0])
+
+
+def test_duplicates_name_the_earliest():
+    again, earliest = find_duplicates(np.array([[5, 6, 7], [0, 1, 2], [2, 0, 1], [3, 1, 0], [1, 0, 2]]))
+    assert again.tolist() == [2, 4] and earliest.tolist() == [1, 1]
+
+
+def test_all_flaws_of_one_mesh():
+    X = np.vstack((SQUARE, [[0, 0, 1], [9, 9, 9]]))
+    flaws = [flaw.clause for flaw in find_flaws(Mesh(X, np.array([[0, 1, 2], [0, 2, 3], [0, 2, 4], [1, 0, 2]])))]
+    assert len(flaws) == 3
+    for flaw, words in zip(flaws, ("no triangle uses", "triangle 3 repeats triangle 0", "more than two"), strict=True):
+        assert words in flaw
+
+
+def test_three_sheets_on_one_edge_are_one_fan():
+    # not a manifold, but not for touching in a vertex
+    X = np.vstack((SQUARE, [[0, 0, 1]]))
+    flaws = [flaw.clause for flaw in find_flaws(Mesh(X, np.array([[0, 1, 2], [0, 2, 3], [0, 2, 4]])))]
+    assert len(flaws) == 1 and "more than two" in flaws[0]

@@ -6,7 +6,27 @@ import pytest
 from plisse.contact.check import Detector
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Mesh, check_manifold
-from plisse.core.shapes import DIAGONALS, bowl, box, bunny, cylinder, disc, dragon, grid, hat, make_shape, sphere, torus
+from plisse.core.parameters import ShapeField
+from plisse.core.rectangle import DIAGONALS
+from plisse.core.shapes import (
+    SHAPES,
+    bowl,
+    box,
+    bunny,
+    can,
+    cone,
+    cylinder,
+    disc,
+    dome,
+    dragon,
+    grid,
+    hat,
+    make_shape,
+    shape_fields,
+    sphere,
+    strip,
+    torus,
+)
 
 PI = np.pi
 # shape, Euler characteristic, closed, area, volume, tolerance
@@ -23,6 +43,13 @@ CASES = [
     (box((1.0, 0.5, 0.2), resolution=7), 2, True, 1.6, 0.1, 1e-12),
     (box(2), 2, True, 24.0, 8.0, 1e-12),
     (torus(0.5, 0.1, around=96, across=48), 0, True, PI * PI / 5, PI * PI / 100, 5e-3),
+    (strip(1.2, 0.1, resolution=36), 1, False, 0.12, None, 1e-12),
+    (disc(0.5, hole=0.1), 0, False, PI * 0.24, None, 3e-3),
+    (disc(0.5, hole=0.1, rings=4), 0, False, PI * 0.24, None, 2e-2),
+    (dome(0.3), 1, False, PI * 0.18, None, 5e-3),
+    (dome(0.3, 0.1, vertices=400), 1, False, PI * 0.1, None, 5e-3),
+    (cone(0.3, 0.4, vertices=1600), 1, False, PI * 0.15, None, 5e-3),
+    (can(0.05, 0.2, 1e-3, vertices=8000), 2, True, PI * 0.025, PI * 5e-4, 1e-2),
 ]
 
 
@@ -34,7 +61,8 @@ def test_shape(mesh, euler, closed, area, volume, tolerance):
     assert mesh.triangle_areas.sum() == pytest.approx(area, rel=tolerance)
     if closed:
         assert mesh.volume == pytest.approx(volume, rel=tolerance)
-    np.testing.assert_allclose(mesh.X.min(axis=0) + mesh.X.max(axis=0), 0, atol=1e-12)
+    # rings with an odd number of vertices reach less far to one side
+    np.testing.assert_allclose(mesh.X.min(axis=0) + mesh.X.max(axis=0), 0, atol=tolerance)
 
 
 @pytest.mark.parametrize("diagonals", DIAGONALS)
@@ -145,6 +173,53 @@ def test_delaunay_points_are_spread_and_seeded():
     assert least.min() > 15 and np.median(least) > 42
 
 
+@pytest.mark.parametrize("mesh", [dome(), dome(0.1, 0.15), can(), can(vertices=400), cone(), cone(0.3, 0.2)])
+def test_turned_shapes_have_even_triangles(mesh):
+    least = angles(mesh).min(axis=1)
+    assert least.min() > 24 and np.percentile(least, 1) > 30
+
+
+def test_can_is_level_and_round():
+    mesh = can(0.033, 0.115)
+    r = np.hypot(mesh.X[:, 0], mesh.X[:, 1])
+    assert r.max() == pytest.approx(0.033, rel=1e-9)
+    assert np.ptp(mesh.X[:, 2]) == pytest.approx(0.115, rel=1e-9)
+    assert np.abs(np.abs(mesh.X[r < 0.02, 2]) - 0.0575).max() < 1e-12
+
+
+def test_disc_has_its_hole():
+    mesh = disc(0.6, hole=0.1, vertices=1500)
+    assert len(mesh.X) == pytest.approx(1500, rel=0.1)
+    rims = np.hypot(*mesh.X[np.unique(mesh.boundary_edges), :2].T)
+    assert set(np.round(rims, 9)) == {0.1, 0.6}
+    assert angles(mesh).min() > 35
+
+
+def test_fields_of_all_shapes():
+    for shape in SHAPES:
+        fields = shape_fields(shape)
+        assert all(field.text and field.kind for field in fields)
+        assert all((field.unit == "m") == (field.kind in ("number", "lengths")) for field in fields)
+        # defaults are what the shape is made with when nothing is said
+        defaults = {field.name: field.default for field in fields if field.default is not None}
+        if shape not in ("bunny", "dragon"):  # which take a second each
+            np.testing.assert_array_equal(make_shape(shape, defaults).X, make_shape(shape, {}).X)
+    assert shape_fields("cone")[0] == ShapeField("radius", "m", "number", 0.15, "of its rim")
+    kinds = {field.name: field.kind for field in shape_fields("grid")}
+    assert kinds["resolution"] == "counts" and kinds["diagonals"] == "choice" and kinds["seed"] == "count"
+    assert shape_fields("grid")[4].choices == DIAGONALS
+    assert [field.kind for field in shape_fields("box")] == ["lengths", "count"]
+    assert shape_fields("dome")[1] == ShapeField(
+        "height", "m", "number", None, "from rim to top (half a sphere when not given)"
+    )
+
+
+def test_lengths_take_units():
+    np.testing.assert_array_equal(make_shape("sphere", {"radius": "25 cm"}).X, sphere(0.25).X)
+    sides = make_shape("box", {"size": ["100 mm", 0.2, "1 ft"]}).X
+    np.testing.assert_allclose(np.ptp(sides, axis=0), [0.1, 0.2, 0.3048])
+
+
 def test_open_cylinder_faces_outwards():
     mesh = cylinder(closed=False)
     a, b, c = (mesh.X[mesh.triangles[:, k]] for k in range(3))
@@ -196,6 +271,13 @@ def test_jitter_is_seeded_and_leaves_the_boundary():
         ("dragon", {"size": 0}, "size"),
         ("bowl", {"thickness": 0.1}, "thickness"),
         ("hat", {"vertices": 10}, "vertices"),
+        ("strip", {"resolution": 4, "vertices": 100}, "A strip takes either"),
+        ("strip", {"length": "3 kg"}, "length"),
+        ("disc", {"hole": 0.5}, "hole"),
+        ("dome", {"height": 0}, "height"),
+        ("can", {"rounding": 0.1}, "rounding"),
+        ("cone", {"vertices": 5}, "vertices"),
+        ("box", {"size": ["1 m", "2 m", "3 big"]}, "size"),
     ],
 )
 def test_mistakes_are_named(shape, parameters, word):

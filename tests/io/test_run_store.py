@@ -1,6 +1,6 @@
 """A run on disk: what is written comes back, and what is broken is told."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +10,12 @@ import pytest
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats
-from plisse.core.state import State
+from plisse.core.state import Checkpoint, Couplings, State
 from plisse.io.geometry import Geometry, load_geometry
+from plisse.io.recording import open_recording
 from plisse.io.run_store import RunStore
 from plisse.io.scene_file import scene_from_dict, scene_to_dict
+from plisse.scene.schedule import Track
 
 SCENE: dict[str, Any] = {
     "shell": [
@@ -33,7 +35,7 @@ SCENE: dict[str, Any] = {
 def make_store(folder: Path, data: dict[str, Any] = SCENE) -> tuple[RunStore, Geometry]:
     scene = scene_from_dict(data, Path())
     geometry = load_geometry(scene, Path())
-    return RunStore.create(folder, scene_to_dict(scene), geometry), geometry
+    return RunStore.create(folder, scene_to_dict(scene), geometry, {"status": "running"}), geometry
 
 
 def make_state(level: int, *, n: int = 5) -> State:
@@ -43,6 +45,12 @@ def make_state(level: int, *, n: int = 5) -> State:
         level, 12, 3.6, x, v, converged=True, residual=1e-3, newton_iteration=2, newton_iterations=14, energy=-0.2,
         force_balance=0.01, contacts=77, step_length=0.5, missed=1e-4,
     )  # fmt: skip
+
+
+def make_checkpoint(level: int) -> Checkpoint:
+    state = make_state(level)
+    keys = np.array([3, 5, 2**40], np.int64)
+    return Checkpoint(state, (2.0 * state.x, state.v), (state.x, state.v), Couplings("mark", keys), {"ended": False})
 
 
 def same_mesh(a: Mesh | None, b: Mesh | None) -> bool:
@@ -77,31 +85,79 @@ def test_more_than_ten_bodies_come_back_in_order(tmp_path: Path) -> None:
     assert all(map(same_mesh, found.shells, geometry.shells)) and len(found.shells) == 12
 
 
-def test_states_come_back_level_by_level(tmp_path: Path) -> None:
+def test_checkpoints_come_back_to_the_bit(tmp_path: Path) -> None:
     store, _ = make_store(tmp_path / "run")
-    assert store.read_states() == []
-    for level in (0, 1, 3):
+    assert store.levels() == [] and store.read_checkpoint(0) is None
+    for level in (0, 1, 10):
         store.begin_level(level, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
-        store.write_state(make_state(level))
-    found = store.read_states()
-    # there is no level 2, so level 3 is not to be gone on from
-    assert [state.level for state in found] == [0, 1]
-    for state in found:
-        expected = make_state(state.level)
+        assert store.read_checkpoint(level) is None
+        store.write_checkpoint(make_checkpoint(level))
+    assert store.levels() == [0, 1, 10]
+    for level in store.levels():
+        found, expected = store.read_checkpoint(level), make_checkpoint(level)
+        assert found is not None
         for entry in fields(State):
-            mine, theirs = getattr(state, entry.name), getattr(expected, entry.name)
+            mine, theirs = getattr(found.state, entry.name), getattr(expected.state, entry.name)
             assert type(mine) is type(theirs) and np.array_equal(mine, theirs), entry.name
-        assert not state.x.flags.writeable and state.x.flags.c_contiguous
+        assert not found.state.x.flags.writeable and found.state.x.flags.c_contiguous
+        for pair, other in ((found.before, expected.before), (found.near, expected.near)):
+            assert pair is not None and other is not None and all(map(same, pair, other))
+        assert found.couplings is not None and expected.couplings is not None
+        assert found.couplings.mark == "mark" and same(found.couplings.keys, expected.couplings.keys)
+        assert found.notes == {"ended": False}
 
 
-def test_a_state_that_is_written_twice_is_the_same_file(tmp_path: Path) -> None:
+def test_a_checkpoint_without_memories_comes_back(tmp_path: Path) -> None:
+    store, _ = make_store(tmp_path / "run")
+    store.begin_level(0, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
+    state = make_state(0)
+    store.write_checkpoint(Checkpoint(state, near=(state.x, np.zeros((5, 3)))))
+    found = store.read_checkpoint(0)
+    assert found is not None and found.before is None and found.couplings is None and found.near is not None
+    assert same(found.near[0], state.x) and same(found.near[1], np.zeros((5, 3)))
+
+
+def test_a_checkpoint_that_is_written_twice_is_the_same_file(tmp_path: Path) -> None:
     store, _ = make_store(tmp_path / "run")
     store.begin_level(0, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
     path, written = store.folder / "level-0" / "state.npz", []
     for _ in range(2):
-        store.write_state(make_state(0))
+        store.write_checkpoint(make_checkpoint(0))
         written.append(path.read_bytes())
     assert written[0] == written[1]
+
+
+def test_a_state_of_another_version_is_one_sentence(tmp_path: Path) -> None:
+    store, _ = make_store(tmp_path / "run")
+    store.begin_level(0, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
+    np.savez(store.folder / "level-0" / "state.npz", x=np.zeros((5, 3)), level=0)
+    with pytest.raises(SceneError, match="another version"):
+        store.read_checkpoint(0)
+
+
+def test_steps_are_read_up_to_the_last_complete_one(tmp_path: Path) -> None:
+    store, _ = make_store(tmp_path / "run")
+    store.begin_level(0, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
+    for step in (1, 2, 3, 4):
+        store.append_step(0, {"step": step, "energy": np.float64(0.1) * step})
+        store.write_frame(0, step, np.zeros((5, 3)))
+    path = store.folder / "level-0" / "steps.jsonl"
+    with path.open("a") as log:
+        log.write('{"step": 5, "ene')
+    assert [entry["step"] for entry in store.read_steps(0, 9)] == [1, 2, 3, 4]
+    store.rewind(0, 2, 1)
+    assert path.read_text().count("\n") == 2 and [entry["step"] for entry in store.read_steps(0, 9)] == [1, 2]
+    assert [frame.name for frame in store.frames()] == ["frame-0001.npy"]
+
+
+def test_the_geometry_of_an_animated_collider_comes_back(tmp_path: Path) -> None:
+    store, geometry = make_store(tmp_path / "run")
+    track = Track(np.array([0.0, 0.5]), np.random.default_rng(1).normal(size=(2, 7, 3)))
+    tracks = (None, track, None, None)
+    store = RunStore.create(tmp_path / "run", {"name": "x"}, replace(geometry, tracks=tracks), {})
+    found = store.read_geometry().tracks
+    assert [each is None for each in found] == [True, False, True, True] and found[1] is not None
+    assert same(found[1].times, track.times) and same(found[1].positions, track.positions)
 
 
 def cut(path: Path, part: float) -> None:
@@ -116,12 +172,12 @@ def test_a_truncated_file_is_one_sentence(tmp_path: Path, name: str, part: float
     x: Floats = np.random.default_rng(1).normal(size=(3, 3))
     store.begin_level(0, np.array([[0, 1, 2]], np.int32), np.zeros(3, np.int32), 1)
     store.write_frame(0, 0, x)
-    store.write_state(make_state(0))
+    store.write_checkpoint(make_checkpoint(0))
     cut(store.folder / name, part)
     read = {
         "geometry.npz": store.read_geometry,
-        "level-0/state.npz": store.read_states,
-        "level-0/mesh.npz": lambda: store.export_ply(tmp_path / "ply"),
+        "level-0/state.npz": lambda: store.read_checkpoint(0),
+        "level-0/mesh.npz": lambda: open_recording(store.folder),
     }
     with pytest.raises(SceneError) as error:
         read[name]()
@@ -150,10 +206,10 @@ def test_a_new_run_clears_what_the_old_one_left_and_nothing_else(tmp_path: Path)
     for level in (0, 1):
         store.begin_level(level, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
         store.write_frame(level, 0, np.zeros((5, 3)))
-        store.write_state(make_state(level))
+        store.write_checkpoint(make_checkpoint(level))
     (store.folder / "notes.txt").write_text("mine")
     make_store(tmp_path / "run")
-    assert store.read_states() == [] and store.frames() == []
+    assert store.levels() == [] and store.frames() == [] and not list(store.folder.glob("level-*"))
     assert (store.folder / "notes.txt").read_text() == "mine"
 
 

@@ -9,8 +9,8 @@ import pytest
 from plisse.core.errors import SceneError
 from plisse.io.geometry import load_geometry
 from plisse.io.scene_file import load_scene, scene_from_dict, scene_to_dict
-from plisse.scene.materials import PRESETS
 from plisse.scene.pins import Ball, select_vertices
+from plisse.scene.presets import PRESETS
 from plisse.scene.schedule import Keyframe
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
@@ -150,16 +150,16 @@ def test_overrides(write):
         ("shell.thickness=1", "shell.0: unknown key"),
         ("shell.shape=gird", 'did you mean "grid"'),
         ("shell.shape=3", "word"),
-        ("shell.material=silk", "no material"),
+        ("shell.material=velvet", "no material"),
         ("shell.material=3", "table"),
         ("shell.material.thickness=-1", "shell.0: material: thickness"),
         ("shell.pin=[{}]", r"pin\.0: .*exactly one"),
-        ("shell.pin={}", r"\[\[pin\]\]"),
+        ("shell.pin={}", r"\[\[shell\.pin\]\]"),
         ("shell.pin=[{sphere={radius=1}}]", "center is missing"),
         ("shell.pressure=true", "pressure: value"),
         ("collider.motion=[{time=-1}]", r"motion\.0: time"),
         ("collider.half_space={}", "half-space has no"),
-        ("shell.file=a.obj", "not both"),
+        ("shell.file=a.obj", "exactly one of file"),
         ("shell=3", r"\[\[shell\]\]"),
         ("shell=[]", "at least one shell"),
         ("time.mode=dynamics", "mode"),

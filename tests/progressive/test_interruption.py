@@ -14,8 +14,8 @@ from plisse.core.state import State
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.quasistatics import preview, refine
 from plisse.scene.loads import Wind
-from plisse.scene.materials import make_material
 from plisse.scene.pins import Ball, Pin
+from plisse.scene.presets import make_material
 from plisse.scene.scene import Scene
 from plisse.scene.schedule import Keyframe
 from plisse.solve.newton import make_newton

@@ -3,7 +3,8 @@
 import pytest
 
 from plisse.core.errors import SceneError
-from plisse.scene.materials import PRESETS, Material, make_material
+from plisse.scene.materials import Material
+from plisse.scene.presets import PRESETS, make_material
 
 
 def test_cotton_as_published():

@@ -11,7 +11,7 @@ from plisse.bench.figures import Figure
 from plisse.core.potential import Clock
 from plisse.progressive.ladder import build_hierarchy
 from plisse.progressive.quasistatics import preview, refine
-from plisse.scene.materials import PRESETS
+from plisse.scene.presets import PRESETS
 from plisse.solve.newton import make_newton
 
 SCENE = "05-sphere"

@@ -118,11 +118,23 @@ class Barrier(Potential):
     def _cover(self, x: Floats, p: Floats) -> _Near:
         """Candidates that are complete along x → x + p; the last list while it still is."""
         if self._near is None or not self._near.candidates.covers(x, p):
-            found = broad.build(self.surface, x, p, self._margin)
-            self._near = self._with_constants(found if self._close is None else self._close.relax(found))
-            self._touching = None
-            self.builds += 1
+            self._near = self._search(x, p)
         return self._near
+
+    def _search(self, x: Floats, p: Floats) -> _Near:
+        found = broad.build(self.surface, x, p, self._margin)
+        self._touching = None
+        self.builds += 1
+        return self._with_constants(found if self._close is None else self._close.relax(found))
+
+    @property
+    def memory(self) -> tuple[Floats, Floats] | None:
+        """The positions and the displacement (n, 3) [m] that the present candidates were found for."""
+        return None if self._near is None else (self._near.candidates.x, self._near.candidates.p)
+
+    def recall(self, memory: tuple[Floats, Floats]) -> None:
+        """Finds the candidates of an earlier `memory` again, in the same order."""
+        self._near = self._search(*memory)
 
     def _touch(self, x: Floats) -> _Touching:
         memo = self._touching

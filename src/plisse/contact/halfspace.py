@@ -31,7 +31,7 @@ class HalfSpace(Potential):
     ) -> None:
         self._n = np.asarray(normal, float) / np.linalg.norm(normal)
         self.level = float(self._n @ np.asarray(point, float))
-        self._vertices, self._stiffness = vertices, kappa * area
+        self.vertices, self._stiffness = vertices, kappa * area
         self._dhat, self._offset = dhat, offset
 
     @property
@@ -41,7 +41,7 @@ class HalfSpace(Potential):
 
     def gaps(self, x: Floats) -> Floats:
         """Distances [m] of the vertices above the plane."""
-        return np.asarray(x[self._vertices] @ self._n - self.level)
+        return np.asarray(x[self.vertices] @ self._n - self.level)
 
     def _active(self, x: Floats) -> tuple[Floats, Ints, Floats]:
         d = self.gaps(x)
@@ -58,30 +58,30 @@ class HalfSpace(Potential):
     def gradient(self, x: Floats) -> Floats:
         d, active, (_, b1, _) = self._active(x)
         out = np.zeros_like(x)
-        out[self._vertices[active]] = (2.0 * b1 * d)[:, None] * self._n
+        out[self.vertices[active]] = (2.0 * b1 * d)[:, None] * self._n
         return out
 
     def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
         # d is linear in x, so the barrier's convexity makes the exact Hessian positive semidefinite already
         d, active, (_, b1, b2) = self._active(x)
         matrices = (4.0 * b2 * d * d + 2.0 * b1)[:, None, None] * np.outer(self._n, self._n)
-        return Hessian((KronBlocks(self._vertices[active][:, None], np.ones((len(d), 1)), matrices),))
+        return Hessian((KronBlocks(self.vertices[active][:, None], np.ones((len(d), 1)), matrices),))
 
     def max_step(self, x: Floats, p: Floats) -> float:
         return float(self._steps(x, p).min(initial=1.0))
 
     def limits(self, x: Floats, p: Floats) -> tuple[tuple[Ints, Floats], ...]:
-        return ((self._vertices[:, None], self._steps(x, p)),)
+        return ((self.vertices[:, None], self._steps(x, p)),)
 
     def _steps(self, x: Floats, p: Floats) -> Floats:
-        d, rate = self.gaps(x), p[self._vertices] @ self._n
+        d, rate = self.gaps(x), p[self.vertices] @ self._n
         steps, falling = np.ones(len(d)), rate < 0.0
         steps[falling] = np.minimum((1.0 - self.keep) * (d[falling] - self._offset) / -rate[falling], 1.0)
         return steps
 
     def contacts(self, x: Floats) -> Contacts:
         d, active, (_, b1, _) = self._active(x)
-        nodes = np.ascontiguousarray(self._vertices[active][:, None])
+        nodes = np.ascontiguousarray(self.vertices[active][:, None])
         normals = np.tile(self._n, (len(d), 1))
         return Contacts(nodes, np.ones((len(d), 1)), normals, -2.0 * b1 * d)
 

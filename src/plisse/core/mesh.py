@@ -1,8 +1,9 @@
 """Rest geometry and connectivity of a triangle mesh."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,8 +16,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int32]
 Longs = npt.NDArray[np.int64]
 
-# A triangle counts as degenerate when its area is below this part of its longest edge squared.
-FLATNESS = 1e-10
+# A triangle has no area when its least height is below this part of its longest edge, and is a sliver below that one.
+DEGENERATE = 2e-10
+SLIVER = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,80 +154,157 @@ def _crosses(mesh: Mesh) -> Floats:
     return np.asarray(np.cross(b - a, c - a), dtype=np.float64)
 
 
-def check_manifold(mesh: Mesh, name: str) -> None:
-    """Raise a SceneError unless the mesh is a clean, consistently oriented manifold triangle mesh."""
+class Names(NamedTuple):
+    """What messages call a vertex and a triangle, so that they can use a file's own numbers."""
+
+    vertex: Callable[[int], str] = "vertex {}".format
+    triangle: Callable[[int], str] = "triangle {}".format
+
+
+class Flaw(NamedTuple):
+    """Something wrong with a mesh: a clause that counts and names it, the remedy, whether `repair_mesh` mends it."""
+
+    clause: str
+    remedy: str
+    mendable: bool = False
+
+
+def check_manifold(mesh: Mesh, name: str, *, names: Names | None = None, mend: str = "") -> None:
+    """Raise a SceneError unless the mesh is a clean, consistently oriented manifold triangle mesh.
+
+    mend: a remedy that is named instead of the usual one where repairing the file would help.
+    """
+    for flaw in find_flaws(mesh, names=names):
+        raise SceneError(f"{name} {flaw.clause}: {mend if mend and flaw.mendable else flaw.remedy}.")
+
+
+def find_flaws(mesh: Mesh, *, names: Names | None = None) -> Iterator[Flaw]:
+    """What is wrong with the mesh, worst first; ends early where nothing else could be computed."""
+    names = names or Names()
     X, triangles = mesh.X, mesh.triangles
     if len(triangles) == 0:
-        raise SceneError(f"{name} has no triangles: give it a surface mesh.")
+        yield Flaw("has no triangles", "give it a surface mesh")
+        return
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if len(bad):
-        raise SceneError(f"{name} has a coordinate that is not a finite number at vertex {bad[0]}: repair the file.")
+        told = tell_count(
+            len(bad), "a coordinate that is not a finite number", "{} coordinates that are not finite numbers"
+        )
+        yield Flaw(f"has {told}, the first at {names.vertex(int(bad[0]))}", "repair the file")
+        return
     bad = np.flatnonzero((triangles < 0).any(axis=1) | (triangles >= len(X)).any(axis=1))
     if len(bad):
-        raise SceneError(
-            f"{name} has a triangle ({bad[0]}) whose vertex index is not in 0..{len(X) - 1}: repair the file."
-        )
+        told = f"has a vertex index that is not in 0..{len(X) - 1} at {names.triangle(int(bad[0]))}"
+        yield Flaw(told, "repair the file")
+        return
     used = np.zeros(len(X), dtype=bool)
     used[triangles] = True
     if not used.all():
-        raise SceneError(
-            f"{name} has {int((~used).sum())} vertices that no triangle uses, the first is "
-            f"{int(np.argmin(used))}: remove loose vertices from the mesh."
-        )
-    _check_triangles(mesh, name)
-    _check_edges(mesh, name)
-    _check_fans(mesh, name)
+        told = f"has {int((~used).sum())} vertices that no triangle uses, the first is {names.vertex(_first(~used))}"
+        yield Flaw(told, "remove loose vertices", True)
+    yield from _find_bad_triangles(mesh, names)
+    yield from _find_bad_edges(mesh, names)
+    yield from _find_touching_fans(mesh, names)
 
 
-def _check_triangles(mesh: Mesh, name: str) -> None:
+def flatness(mesh: Mesh) -> Floats:
+    """Each triangle's least height over its longest edge, 2A/l², 0 where it is a point, shape (m,)."""
     corners = mesh.X[mesh.triangles]
-    longest = np.linalg.norm(corners - corners[:, (1, 2, 0)], axis=2).max(axis=1)
-    bad = np.flatnonzero(~(mesh.triangle_areas > FLATNESS * longest**2))
-    if len(bad):
-        raise SceneError(f"{name} has a triangle without area ({bad[0]}): remove or repair degenerate triangles.")
-    corner_sets = np.sort(mesh.triangles, axis=1)
+    longest = np.linalg.norm(corners - corners[:, (1, 2, 0)], axis=2).max(axis=1, initial=0.0)
+    ratio: Floats = np.divide(2.0 * mesh.triangle_areas, longest**2, out=np.zeros(len(longest)), where=longest**2 > 0)
+    return ratio
+
+
+def find_duplicates(triangles: Ints) -> tuple[Longs, Longs]:
+    """Triangles that have the same three corners as an earlier one, shape (k,), ascending, and that one, (k,)."""
+    corner_sets = np.sort(triangles, axis=1)
     order = np.lexsort(corner_sets.T[::-1])
-    same = np.flatnonzero((corner_sets[order[1:]] == corner_sets[order[:-1]]).all(axis=1))
-    if len(same):
-        pair = sorted(order[same[0] : same[0] + 2].tolist())
-        raise SceneError(f"{name} has the same triangle twice ({pair[0]} and {pair[1]}): remove duplicates.")
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (corner_sets[order[1:]] != corner_sets[order[:-1]]).any(axis=1)
+    earliest = np.empty(len(order), dtype=np.int64)
+    # lexsort is stable: the first of each set is its earliest triangle
+    earliest[order] = order[np.flatnonzero(new)[np.cumsum(new) - 1]]
+    again = np.flatnonzero(earliest != np.arange(len(order)))
+    return again, earliest[again]
 
 
-def _check_edges(mesh: Mesh, name: str) -> None:
+def _find_bad_triangles(mesh: Mesh, names: Names) -> Iterator[Flaw]:
+    ratio = flatness(mesh)
+    worst = int(np.argmin(ratio))
+    flat = int((ratio <= DEGENERATE).sum())
+    if flat:
+        told = tell_count(flat, "a triangle without area,", "{} triangles without area, the worst is")
+        yield Flaw(f"has {told} {names.triangle(worst)}", "remove degenerate triangles", True)
+    again, earliest = find_duplicates(mesh.triangles)
+    if len(again):
+        told = tell_count(len(again), "the same triangle twice", "{} triangles that repeat others")
+        pair = f"{names.triangle(int(again[0]))} repeats {names.triangle(int(earliest[0]))}"
+        yield Flaw(f"has {told} ({pair})", "remove duplicates", True)
+    slivers = (ratio > DEGENERATE) & (ratio < SLIVER)
+    if slivers.any():
+        worst = int(np.argmin(np.where(slivers, ratio, np.inf)))
+        told = tell_count(int(slivers.sum()), "a sliver triangle,", "{} sliver triangles, the worst is")
+        told += f" {names.triangle(worst)}, whose height is {ratio[worst]:.1e} of its longest edge"
+        yield Flaw(f"has {told}", "collapse its short edge or flip its long one in a mesh editor")
+
+
+def _find_bad_edges(mesh: Mesh, names: Names) -> Iterator[Flaw]:
     _, starts = mesh._half_edges
     crowded = np.diff(starts) > 2
     if crowded.any():
-        i, j = mesh.edges[np.argmax(crowded)]
-        raise SceneError(
-            f"{name} is not a manifold: more than two triangles share the edge ({i}, {j}); "
-            "split or remove the extra ones."
+        i, j = mesh.edges[np.argmax(crowded)].tolist()
+        told = tell_count(int(crowded.sum()), "the edge", "{} edges, the first")
+        yield Flaw(
+            f"is not a manifold because more than two triangles share {told} between {names.vertex(i)} and "
+            f"{names.vertex(j)}",
+            "split or remove the extra triangles",
         )
     first, second = (mesh._ends(half_edges) for half_edges in mesh._interior_pairs)
     alike = first[:, 0] == second[:, 0]
     if alike.any():
-        i, j = first[np.argmax(alike)]
-        raise SceneError(
-            f"{name} is not consistently oriented: both triangles at the edge ({i}, {j}) walk it in the same "
-            "direction; make all faces wind alike."
+        i, j = first[np.argmax(alike)].tolist()
+        told = tell_count(int(alike.sum()), "the edge", "{} edges, the first")
+        yield Flaw(
+            f"is not consistently oriented because both triangles at {told} between {names.vertex(i)} and "
+            f"{names.vertex(j)} walk it in the same direction",
+            "make all faces wind alike",
+            True,
         )
 
 
-def _check_fans(mesh: Mesh, name: str) -> None:
-    """Refuse sheets that touch in one vertex only: the corners at a vertex must form a single fan."""
+def _find_touching_fans(mesh: Mesh, names: Names) -> Iterator[Flaw]:
+    """Sheets that touch in one vertex only: the corners at a vertex must form a single fan."""
     corners = mesh.triangles.reshape(-1)
-    first, second = mesh._interior_pairs
-    # across an interior edge, the corner that one half-edge leaves meets the one that the other arrives at
-    links = np.concatenate((first, second)), np.concatenate((_next(second), _next(first)))
+    order, starts = mesh._half_edges
+    # half-edges of one edge, each with the next; in a manifold these are the two triangles of an interior edge
+    linked = np.ones(len(order), dtype=bool)
+    linked[starts[1:] - 1] = False
+    first, second = order[np.flatnonzero(linked)], order[np.flatnonzero(linked) + 1]
+    alike = corners[first] == corners[second]
+    # where they walk the edge in opposite directions, the corner that one leaves is the one that the other arrives at
+    meets = np.where(alike, second, _next(second)), np.where(alike, _next(second), second)
+    links = np.concatenate((first, _next(first))), np.concatenate(meets)
     graph = coo_array((np.ones(len(links[0])), links), shape=(len(corners), len(corners)))
     count, fan = connected_components(graph, directed=False)
     vertex_of_fan = np.empty(count, dtype=np.int64)
     vertex_of_fan[fan] = corners
-    fans = np.bincount(vertex_of_fan, minlength=len(mesh.X))
-    if (fans > 1).any():
-        raise SceneError(
-            f"{name} is not a manifold: surfaces touch at vertex {int(np.argmax(fans > 1))} only; "
-            "give each its own vertex there."
+    touching = np.bincount(vertex_of_fan, minlength=len(mesh.X)) > 1
+    if touching.any():
+        where = names.vertex(_first(touching))
+        told = tell_count(int(touching.sum()), f"{where} only", "{} lone vertices, the first is " + where)
+        yield Flaw(
+            f"is not a manifold because surfaces touch at {told}",
+            "give each surface its own vertex there",
         )
+
+
+def _first(flags: npt.NDArray[np.bool_]) -> int:
+    return int(np.argmax(flags))
+
+
+def tell_count(count: int, one: str, many: str) -> str:
+    """One of two clauses; the second has {} for the count."""
+    return one if count == 1 else many.format(count)
 
 
 def concatenate(meshes: Sequence[Mesh]) -> tuple[Mesh, Longs]:

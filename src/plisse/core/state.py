@@ -1,8 +1,12 @@
-"""State: a frozen snapshot at one level and one time."""
+"""State: a frozen snapshot at one level and one time. Checkpoint: all that its next step depends on."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from plisse.core.potential import Floats
 
@@ -13,7 +17,8 @@ class State:
 
     residual: ‖d‖ / (√n h) of the last Newton direction [m/s]. energy: total potential without inertia and friction [J].
     force_balance: resultant of contact, pins and loads over the applied load. accepted: the time step is complete.
-    missed: largest distance of a scripted vertex from where its keyframes want it [m].
+    missed: largest distance of a scripted vertex from where its keyframes want it [m]. stalled: the line search found
+    nothing lower, so that the next step would be the same. blocked: vertices that leave a step hardly any room.
     """
 
     level: int
@@ -31,7 +36,37 @@ class State:
     contacts: int = 0
     step_length: float = 1.0
     missed: float = 0.0
+    stalled: bool = False
+    blocked: tuple[int, ...] = ()
 
     def accept(self, *, energy: float, force_balance: float, missed: float) -> State:
         """The same as the end of its time step."""
         return replace(self, accepted=True, energy=energy, force_balance=force_balance, missed=missed)
+
+
+@dataclass(frozen=True, eq=False)
+class Couplings:
+    """Vertex pairs that contact has added to a sparsity pattern: sorted block keys (k,), see `Pattern`.
+
+    mark: a digest of the pattern that they were added to, which has to be the same for them to mean anything.
+    """
+
+    mark: str
+    keys: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Checkpoint:
+    """A level after a complete step, with what the solver remembers at that point.
+
+    Sums are taken in the order of contact's candidates and unknowns eliminated in an order that hangs on the sparsity
+    pattern: a step that starts without these memories differs in its last bits.
+    before: positions and velocities (n, 3) a step earlier, for BDF2. near: positions and displacement (n, 3) [m] that
+    the candidates were found for. notes: plain values of whoever runs the level.
+    """
+
+    state: State
+    before: tuple[Floats, Floats] | None = None
+    near: tuple[Floats, Floats] | None = None
+    couplings: Couplings | None = None
+    notes: dict[str, Any] = field(default_factory=dict)

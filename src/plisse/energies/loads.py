@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from plisse.core.mesh import Mesh
@@ -37,6 +39,12 @@ class Pressure(Potential):
         self._hinges: Ints = mesh.hinges
         self._edges: Ints = np.ascontiguousarray(mesh.hinges[:, :2])
         self._pressure, self._gas, self._V0 = pressure, gas, mesh.volume
+
+    def changed(self, pressure: float) -> Pressure:
+        """The same with another pressure [Pa]."""
+        other = copy(self)
+        other._pressure = pressure
+        return other
 
     def volume(self, x: Floats) -> float:
         a, b, c = (x[self._triangles[:, i]] for i in range(3))

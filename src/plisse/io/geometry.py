@@ -1,21 +1,19 @@
 """From a scene to meshes in the world."""
 
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints, Mesh
-from plisse.io.meshes import load_mesh
-from plisse.scene.colliders import Collider, HalfSpace
-from plisse.scene.pins import select_vertices
+from plisse.core.units import told
+from plisse.io.meshes import FARTHEST, Surface, load_surface, load_track
+from plisse.scene.colliders import Collider
+from plisse.scene.pins import Pin, select_vertices
 from plisse.scene.scene import Scene, Shell
-from plisse.scene.sources import place_points
-
-# Room between a body and what is put below it by default [m].
-GAP = 0.01
+from plisse.scene.schedule import Track
+from plisse.scene.sources import MeshSource, place_points
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,82 +21,145 @@ class Geometry:
     """A scene's surfaces, in scene order.
 
     shells: rest meshes, scaled but not placed. shell_positions: their start in the world [m], (n, 3) each.
-    colliders: meshes placed in the world at time 0, None for a half-space.
-    pins: vertices (k,) of each pin of each shell.
+    colliders: meshes placed in the world at time 0, None for a half-space. pins: vertices (k,) of each pin of each
+    shell. tracks: how each collider's vertices move, None where they do not follow a sequence. notes: what was done to
+    the meshes, in sentences.
     """
 
     shells: tuple[Mesh, ...]
     shell_positions: tuple[Floats, ...]
     colliders: tuple[Mesh | None, ...]
     pins: tuple[tuple[Ints, ...], ...]
+    tracks: tuple[Track | None, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def solids(self) -> list[Mesh]:
         """The colliders that are meshes."""
         return [mesh for mesh in self.colliders if mesh is not None]
 
+    @property
+    def solid_tracks(self) -> list[Track | None]:
+        """The tracks of the colliders that are meshes."""
+        tracks = self.tracks or (None,) * len(self.colliders)
+        return [track for mesh, track in zip(self.colliders, tracks, strict=True) if mesh is not None]
+
+
+@dataclass(frozen=True, eq=False)
+class Loaded:
+    """A body's surface, its scaled mesh, where it starts in the world [m] (n, 3), and how it moves."""
+
+    surface: Surface
+    mesh: Mesh
+    placed: Floats
+    track: Track | None = None
+
 
 def load_geometry(scene: Scene, base: Path) -> Geometry:
     """Load, scale and place all surfaces; relative files are looked up from base."""
-    shells = tuple(_load_body(shell, base, scene.seed) for shell in scene.shells)
-    for shell, mesh in zip(scene.shells, shells, strict=True):
-        if shell.pressure is not None and not mesh.is_closed:
-            raise SceneError(
-                f'The shell "{shell.name}" has a pressure but an open boundary: close it or drop pressure.'
-            )
-        if shell.pressure is not None and mesh.volume <= 0:
-            raise SceneError(f'The shell "{shell.name}" faces inwards, so it holds no pressure: flip its triangles.')
-    positions = tuple(_place(shell, mesh) for shell, mesh in zip(scene.shells, shells, strict=True))
+    shells = [load_shell(shell, base, scene.seed) for shell in scene.shells]
+    for shell, loaded in zip(scene.shells, shells, strict=True):
+        _check_pressure(shell, loaded.mesh)
+    solids = [None if c.mesh is None else load_collider(c, base, scene.seed) for c in scene.colliders]
+    pins = [
+        tuple(_select(pin, shell, loaded, base) for pin in shell.pins)
+        for shell, loaded in zip(scene.shells, shells, strict=True)
+    ]
     return Geometry(
-        shells,
-        positions,
-        tuple(_load_collider(collider, base, scene.seed) for collider in scene.colliders),
-        tuple(
-            tuple(select_vertices(pin, mesh, x, name=shell.name) for pin in shell.pins)
-            for shell, mesh, x in zip(scene.shells, shells, positions, strict=True)
-        ),
+        tuple(loaded.mesh for loaded in shells),
+        tuple(loaded.placed for loaded in shells),
+        tuple(None if solid is None else Mesh(solid.placed, solid.mesh.triangles) for solid in solids),
+        tuple(pins),
+        tuple(None if solid is None else solid.track for solid in solids),
+        tuple(note for loaded in (*shells, *solids) if loaded is not None for note in loaded.surface.notes),
     )
 
 
-def place_below(scene: Scene, base: Path, *, bodies: Collection[int], floors: Collection[int]) -> Scene:
-    """The scene with some colliders put under the shells.
-
-    bodies: mesh colliders, centred under all shells, their tops GAP (thick shells: more) below the lowest vertex.
-    floors: half-spaces, put as far below the lowest vertex of all shells and mesh colliders.
-    """
-    points = np.concatenate([_place(shell, _load_body(shell, base, scene.seed)) for shell in scene.shells])
-    least, greatest = points.min(axis=0), points.max(axis=0)
-    colliders = list(scene.colliders)
-    gap = max(GAP, 3.0 * max(shell.material.thickness for shell in scene.shells), 3.0 * (scene.contact.offset or 0.0))
-    for i in bodies:
-        mesh = _load_collider(colliders[i], base, scene.seed)
-        if mesh is not None:
-            x, y = (least[:2] + greatest[:2]) / 2
-            z = least[2] - gap - mesh.X[:, 2].max()
-            colliders[i] = replace(colliders[i], translate=(float(x), float(y), float(z)))
-    meshes = [_load_collider(collider, base, scene.seed) for collider in colliders] if floors else []
-    lowest = min([least[2], *(mesh.X[:, 2].min() for mesh in meshes if mesh is not None)])
-    for i in floors:
-        colliders[i] = replace(colliders[i], half_space=HalfSpace((0.0, 0.0, float(lowest) - gap)))
-    return replace(scene, colliders=tuple(colliders))
+def load_shell(shell: Shell, base: Path, seed: int) -> Loaded:
+    return _load(shell, base, seed, solid=False)
 
 
-def _load_body(body: Shell | Collider, base: Path, seed: int) -> Mesh:
-    if body.mesh is None:
-        raise SceneError(f'"{body.name}" has no mesh.')
+def load_collider(collider: Collider, base: Path, seed: int) -> Loaded:
+    return _load(collider, base, seed, solid=True)
+
+
+def _load(body: Shell | Collider, base: Path, seed: int, *, solid: bool) -> Loaded:
+    assert body.mesh is not None
     try:
-        mesh = load_mesh(body.mesh, base, seed=seed)
+        surface = _read_surface(body.mesh, base, seed, solid=solid)
+        track = load_track(body.mesh, base) if body.mesh.sequence is not None else None
     except SceneError as error:
         raise SceneError(f"{body.name}: {error}") from None
-    return Mesh(mesh.X * np.array(body.scale), mesh.triangles)
+    scale = np.array(body.scale)
+    mesh = surface.mesh if body.scale == (1.0, 1.0, 1.0) else Mesh(surface.mesh.X * scale, surface.mesh.triangles)
+    placed = place_points(mesh.X, translate=body.translate, rotate=body.rotate)
+    _check_places(body.name, placed)
+    if track is not None:
+        moved = [place_points(x * scale, translate=body.translate, rotate=body.rotate) for x in track.positions]
+        track = Track(track.times, np.stack(moved))
+        _check_places(body.name, track.positions)
+    return Loaded(surface, mesh, placed, track)
 
 
-def _load_collider(collider: Collider, base: Path, seed: int) -> Mesh | None:
-    if collider.mesh is None:
-        return None
-    mesh = _load_body(collider, base, seed)
-    return Mesh(_place(collider, mesh), mesh.triangles)
+def _read_surface(source: MeshSource, base: Path, seed: int, *, solid: bool) -> Surface:
+    if source.shape is None:
+        return load_surface(source, base, seed=seed, solid=solid)
+    try:
+        # where lengths are out of all proportion, the counts of vertices that follow from them are too
+        with np.errstate(over="raise", divide="raise", invalid="raise"):
+            return load_surface(source, base, seed=seed, solid=solid)
+    except (ArithmeticError, ValueError, MemoryError):
+        raise SceneError(
+            f"A {source.shape} of these sizes does not fit into memory: make it coarser, or correct its lengths."
+        ) from None
 
 
-def _place(body: Shell | Collider, mesh: Mesh) -> Floats:
-    return place_points(mesh.X, translate=body.translate, rotate=body.rotate)
+def _check_places(name: str, x: Floats) -> None:
+    """Raises SceneError where positions [m] are so far out that their digits do not tell vertices apart."""
+    farthest = float(np.abs(x).max())
+    if not farthest <= FARTHEST:
+        raise SceneError(
+            f"{name}: it reaches {farthest:.3g} m from the origin, and more than {FARTHEST:g} m are not computed with: "
+            "correct its size, scale, translate or unit."
+        )
+
+
+def _check_pressure(shell: Shell, mesh: Mesh) -> None:
+    if shell.pressure is None:
+        return
+    if not mesh.is_closed:
+        raise SceneError(
+            f'The shell "{shell.name}" has a pressure but an open boundary of {len(mesh.boundary_edges)} edges: close '
+            "it or drop pressure."
+        )
+    if mesh.volume <= 0:
+        raise SceneError(f'The shell "{shell.name}" faces inwards, so it holds no pressure: flip its triangles.')
+
+
+def _select(pin: Pin, shell: Shell, loaded: Loaded, base: Path) -> Ints:
+    return select_vertices(
+        pin,
+        loaded.mesh,
+        loaded.placed,
+        name=shell.name,
+        vertex_of_id=loaded.surface.vertex_of_id,
+        groups=loaded.surface.groups,
+        listed=None if pin.ids is None else _read_ids(base / pin.ids),
+    )
+
+
+def _read_ids(path: Path) -> list[int]:
+    """The numbers in a text file, apart by blanks or commas; # begins a comment."""
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except FileNotFoundError:
+        raise SceneError(f"{path} does not exist: correct the name of the file with vertex ids.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise SceneError(f"{path} cannot be read as a list of vertex ids ({error}): save it as plain text.") from None
+    out: list[int] = []
+    for number, line in enumerate(lines, start=1):
+        for word in line.partition("#")[0].replace(",", " ").split():
+            if not word.isdecimal() or len(word) > 9:
+                raise SceneError(f"{path}, line {number}: {told(word)} is no vertex id; write whole numbers from 0 on.")
+            out.append(int(word))
+    return out

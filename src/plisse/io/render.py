@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 from plisse.core.errors import SceneError
+from plisse.io.normals import Shading
 from plisse.kernels.raster import (
     NO_OWNER,
     Floor,
@@ -43,7 +44,6 @@ KEY_RADIUS = 2.5  # of the key light's disc as seen from the scene [degrees]
 GLOSS = 0.04
 SHARP_TEXELS, SOFT_TEXELS, FLOOR_TEXELS = 1024, 512, 384
 PLAIN = str.maketrans({"×": "x", "–": "-", "—": "-", "−": "-", "…": "..."})  # not in Pillow's own font
-CREASE = np.cos(np.radians(40.0))  # a corner further than this from the mean normal is a real edge
 
 
 @dataclass(frozen=True)
@@ -104,17 +104,40 @@ def frame(
     |u − e| ≤ t (D + s) holds for e = (A − B)/2 and D ≥ (A + B)/2t, where A = max(u − t s), B = max(−u − t s).
     """
     x = _join_framed(bodies)
-    around, above = np.radians(azimuth), np.radians(elevation)
-    away = np.array([np.cos(around) * np.cos(above), np.sin(around) * np.cos(above), np.sin(above)])
     center = 0.5 * (x.min(axis=0) + x.max(axis=0))
-    axes = Camera(eye=tuple(center + away), target=tuple(center), angle=angle).axes()
-    u, v, s = (x - center) @ axes[0], (x - center) @ axes[1], (x - center) @ axes[2]
-    t_v = fill * np.tan(0.5 * np.radians(angle))
-    t_u = t_v * size[0] / size[1]
-    a_u, b_u, a_v, b_v = (np.max(side) for side in (u - t_u * s, -u - t_u * s, v - t_v * s, -v - t_v * s))
+    axes, sides, (t_u, t_v) = _look_at(x - center, size, azimuth, elevation, angle, fill)
+    a_u, b_u, a_v, b_v = (float(np.max(side)) for side in sides)
     distance = max(0.5 * (a_u + b_u) / t_u, 0.5 * (a_v + b_v) / t_v, 1e-6)
     target = center + 0.5 * (a_u - b_u) * axes[0] + 0.5 * (a_v - b_v) * axes[1]
     return Camera(eye=tuple(target - distance * axes[2]), target=tuple(target), angle=angle)
+
+
+def find_outermost(
+    x: ArrayLike,
+    *,
+    size: tuple[int, int] = (1280, 960),
+    azimuth: float = -58.0,
+    elevation: float = 28.0,
+    angle: float = 28.0,
+    fill: float = 0.84,
+) -> Array:
+    """The points, shape (4, 3), that alone decide where `frame` puts its camera for x [m], shape (n, 3)."""
+    points = np.asarray(x, dtype=np.float64).reshape(-1, 3)
+    _, sides, _ = _look_at(points, size, azimuth, elevation, angle, fill)
+    return points[[int(np.argmax(side)) for side in sides]]
+
+
+def _look_at(
+    x: Array, size: tuple[int, int], azimuth: float, elevation: float, angle: float, fill: float
+) -> tuple[Array, tuple[Array, Array, Array, Array], tuple[float, float]]:
+    """Axes of a camera, what its picture's four borders have to hold of each point, and the borders' slopes."""
+    around, above = np.radians(azimuth), np.radians(elevation)
+    away = np.array([np.cos(around) * np.cos(above), np.sin(around) * np.cos(above), np.sin(above)])
+    axes = Camera(eye=tuple(away), target=(0.0, 0.0, 0.0), angle=angle).axes()
+    u, v, s = x @ axes[0], x @ axes[1], x @ axes[2]
+    t_v = fill * float(np.tan(0.5 * np.radians(angle)))
+    t_u = t_v * size[0] / size[1]
+    return axes, (u - t_u * s, -u - t_u * s, v - t_v * s, -v - t_v * s), (t_u, t_v)
 
 
 def draw(
@@ -124,14 +147,19 @@ def draw(
     camera: Camera | None = None,
     ground: Ground | None = None,
     supersample: int = 2,
+    reach: ArrayLike | None = None,
 ) -> NDArray[np.uint8]:
-    """Picture as sRGB bytes, shape (height, width, 3)."""
+    """Picture as sRGB bytes, shape (height, width, 3).
+
+    reach: opposite corners [m], shape (2, 3), of the box that the shadows are fit to, instead of the framed bodies'
+    own; the pictures of a film share one, so that shadows do not flicker.
+    """
     if supersample not in (1, 2, 4):
         raise SceneError(f"A picture is supersampled 1, 2 or 4 times, not {supersample}.")
     _check(bodies)
     camera = camera or frame(bodies, size=size)
     width, height = size
-    surface, view = _project(bodies, camera, ground, size, supersample)
+    surface, view = _project(bodies, camera, ground, size, supersample, reach)
     # what the camera sees
     nearness = np.zeros((height * supersample, width * supersample), dtype=np.float32)
     owner = np.full(nearness.shape, -1, dtype=np.int32)
@@ -220,11 +248,29 @@ def _join_framed(bodies: Sequence[Body]) -> Array:
     return x
 
 
+def find_reach(framed: Array, everything: Array) -> Array:
+    """The box that shadows are fit to, from those of the framed bodies and of all; corners [m], shape (2, 3) each.
+
+    Shadows are kept for all bodies, but a floor of many metres must not cost the cloth its resolution.
+    """
+    room = 0.75 * np.linalg.norm(framed[1] - framed[0]) + 1e-6
+    return np.stack([np.maximum(everything[0], framed[0] - room), np.minimum(everything[1], framed[1] + room)])
+
+
+def _span(x: Array) -> Array:
+    """Opposite corners of the box of some points, shape (2, 3)."""
+    return np.stack([x.min(axis=0), x.max(axis=0)])
+
+
 def _project(
-    bodies: Sequence[Body], camera: Camera, ground: Ground | None, size: tuple[int, int], samples: int
+    bodies: Sequence[Body],
+    camera: Camera,
+    ground: Ground | None,
+    size: tuple[int, int],
+    samples: int,
+    reach: ArrayLike | None,
 ) -> tuple[Surface, View]:
     """All bodies as one surface in the camera's image, and the camera as the kernels take it."""
-    framed = _join_framed(bodies)
     xs, triangles, normals, colors, first = [], [], [], [], 0
     for body in bodies:
         x = np.ascontiguousarray(body.x, dtype=np.float64).reshape(-1, 3)
@@ -232,7 +278,7 @@ def _project(
         back = body.back_color or (_pale(body.color) if body.two_sided else body.color)
         xs.append(x)
         triangles.append(faces + np.int32(first))
-        normals.append(_compute_normals(x, faces))
+        normals.append(Shading(faces, len(x)).corners(x))
         colors.append(np.broadcast_to(_linearise([body.color, back]), (len(faces), 2, 3)))
         first += len(x)
     x = np.concatenate(xs)
@@ -251,31 +297,13 @@ def _project(
         np.concatenate(normals),
         np.ascontiguousarray(np.concatenate(colors)),
     )
-    # shadows are kept for all bodies, but a floor of many metres must not cost the cloth its resolution
-    low, high = framed.min(axis=0), framed.max(axis=0)
-    room = 0.75 * np.linalg.norm(high - low) + 1e-6
-    low, high = np.maximum(x.min(axis=0), low - room), np.minimum(x.max(axis=0), high + room)
+    low, high = find_reach(_span(_join_framed(bodies)), _span(x)) if reach is None else np.asarray(reach)
     plane = np.zeros(4)
     if ground is not None:
         plane[:] = (*ground.normal, ground.offset)
         plane /= np.linalg.norm(plane[:3])
     radius = 0.5 * float(np.linalg.norm(high - low)) + 1e-6
     return surface, View(eye, axes, float(focal), plane, 0.5 * (low + high), radius)
-
-
-def _compute_normals(x: Array, triangles: NDArray[np.int32]) -> Array:
-    """Unit normals of the corners, shape (m, 3, 3): area-weighted vertex normals, flat at sharp edges."""
-    edge_1, edge_2 = x[triangles[:, 1]] - x[triangles[:, 0]], x[triangles[:, 2]] - x[triangles[:, 0]]
-    flat = np.cross(edge_1, edge_2)
-    ends = triangles.ravel()
-    smooth: Array = np.stack(
-        [np.bincount(ends, np.repeat(flat[:, axis], 3), minlength=len(x)) for axis in range(3)], axis=1
-    )
-    flat /= np.linalg.norm(flat, axis=1, keepdims=True) + 1e-300
-    smooth /= np.linalg.norm(smooth, axis=1, keepdims=True) + 1e-300
-    corners = smooth[triangles]
-    sharp = np.einsum("mcr,mr->mc", corners, flat) < CREASE
-    return np.where(sharp[:, :, None], flat[:, None, :], corners)
 
 
 def _linearise(colors: ArrayLike) -> Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 from plisse.core.errors import SceneError
 from plisse.io.scene_table import inside, scene_from_dict, scene_to_dict
-from plisse.scene.materials import DEFAULT_MATERIAL
+from plisse.scene.presets import DEFAULT_MATERIAL
 from plisse.scene.scene import Scene
 
 __all__ = ["load_scene", "scene_from_dict", "scene_to_dict"]
@@ -17,13 +17,20 @@ def load_scene(path: str | Path, overrides: Iterable[str] = ()) -> Scene:
     """Read a scene file, with overrides like `shell.0.material.E=1e6` applied before it is checked."""
     path = Path(path)
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        # editors on Windows put a mark in front, which is no part of the text
+        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise SceneError(f"The scene {path} does not exist: correct its name.") from None
     except OSError as error:
         raise SceneError(f"The scene {path} cannot be read: {error.strerror}.") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise SceneError(f"The scene {path} is not valid TOML: {error}.") from None
+    except UnicodeDecodeError as error:
+        raise SceneError(
+            f"The scene {path} is not text: its byte {error.start} is no UTF-8; save it as plain text in UTF-8."
+        ) from None
+    except (ValueError, RecursionError) as error:
+        known = isinstance(error, tomllib.TOMLDecodeError)
+        reason = error if known else "it is nested too deeply, or has a number of thousands of digits"
+        raise SceneError(f"The scene {path} is not valid TOML: {reason}; correct it there.") from None
     for override in overrides:
         apply_override(data, override)
     with inside(str(path)):
@@ -53,11 +60,11 @@ def apply_override(data: dict[str, Any], override: str) -> None:
 
 def _locate(place: Any, key: str, override: str) -> tuple[Any, Any]:
     """The table or list that the key speaks of, and the key or number to use there."""
-    if isinstance(place, list) and len(place) == 1 and not key.isdigit():
+    if isinstance(place, list) and len(place) == 1 and not key.isdecimal():
         place = place[0]
     if isinstance(place, dict):
         return place, key
-    if isinstance(place, list) and key.isdigit() and int(key) < len(place):
+    if isinstance(place, list) and key.isdecimal() and int(key) < len(place):
         return place, int(key)
     if isinstance(place, list):
         need = f"a number from 0 to {len(place) - 1}" if place else "an entry, and there is none,"
@@ -68,5 +75,5 @@ def _locate(place: Any, key: str, override: str) -> tuple[Any, Any]:
 def _read_value(text: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return text

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -25,17 +25,31 @@ from plisse.progressive.scales import pressure_of_unit_barrier, settle_contact
 from plisse.progressive.shells import ShellModel
 from plisse.scene.colliders import move_half_space
 from plisse.scene.scene import Scene
-from plisse.scene.schedule import Keyframe, transform_points
+from plisse.scene.schedule import Keyframe, Track, transform_points
 
 
 @dataclass(frozen=True, eq=False)
 class Scripted:
-    """Vertices that follow keyframes: indices (k,) and their positions at the start (k, 3) [m]."""
+    """Vertices that follow keyframes or a track: indices (k,) and their positions at the start (k, 3) [m]."""
 
     vertices: Ints
     start: Floats
     motion: tuple[Keyframe, ...]
     pivot: tuple[float, float, float]
+    track: Track | None = None
+
+    def at(self, t: float) -> Floats:
+        """Positions (k, 3) [m] at time t [s]."""
+        if self.track is not None:
+            return self.track.at(t)
+        return transform_points(self.start, self.motion, t, pivot=self.pivot)
+
+    @property
+    def last_key(self) -> float:
+        """Time [s] after which they rest."""
+        if self.track is not None:
+            return float(self.track.times[-1])
+        return self.motion[-1].time if self.motion else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +79,7 @@ class System:
 
     All shells come first in scene order, then the mesh colliders; arrays run over all of these n vertices.
     start: positions (n, 3) [m] to go on from; scripted vertices that are not at their places there are led to them.
+    extra: makes further potentials of the finished system, e.g. forces that no scene file knows.
     """
 
     def __init__(
@@ -75,6 +90,7 @@ class System:
         level: int = 0,
         proxy: Proxy | None = None,
         start: Floats | None = None,
+        extra: Extra | None = None,
     ) -> None:
         self.scene, self.level = settle_contact(scene, geometry), level
         solids = geometry.solids
@@ -82,14 +98,16 @@ class System:
         self.n = len(self.everything.X)
         own = {} if proxy is None else {"compression": proxy.compression, "bending": proxy.bending}
         room = self.n - sum(len(mesh.X) for mesh in geometry.shells)
-        self.model = ShellModel(scene, geometry.shells, **own, room=room)
+        self.model = ShellModel(scene.at(0.0), geometry.shells, **own, room=room)
         self.shells, self.n_shell, self.mass = self.model.mesh, self.model.n, self.model.mass
         self.body = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
         placed = np.concatenate([*geometry.shell_positions, *(mesh.X for mesh in solids)])
         self.x0 = frozen(placed if start is None else start.copy())
         self._prescribe(geometry, starts, placed)
+        self._proxy, self._time = proxy, 0.0
         self._elastic(proxy)
         self._contact(start)
+        self.extra: Sequence[Potential] = () if extra is None else extra(self)
 
     # --- what the user prescribed ---------------------------------------------------------------------------------
 
@@ -107,16 +125,16 @@ class System:
                     self.scripted.append(Scripted(chosen, placed[chosen], pin.motion, pivot))
         solids = [c for c in self.scene.colliders if c.mesh is not None]
         spans = pairwise(starts[len(geometry.shells) :])
-        for collider, (first, last) in zip(solids, spans, strict=True):
+        for collider, track, (first, last) in zip(solids, geometry.solid_tracks, spans, strict=True):
             vertices = np.arange(first, last, dtype=np.int32)
             # one that was moved or refined since the start positions were found has to be led to its place
-            if collider.motion or not np.array_equal(self.x0[vertices], placed[vertices]):
-                self.scripted.append(Scripted(vertices, placed[vertices], collider.motion, collider.center))
+            if collider.motion or track is not None or not np.array_equal(self.x0[vertices], placed[vertices]):
+                self.scripted.append(Scripted(vertices, placed[vertices], collider.motion, collider.center, track))
         self.is_scripted = np.zeros(self.n, bool)
         for entry in self.scripted:
             self.is_scripted[entry.vertices] = True
         self.passive = ~self.free & ~self.is_scripted
-        self.last_key = max((entry.motion[-1].time for entry in self.scripted if entry.motion), default=0.0)
+        self.last_key = max([self.scene.last_key, *(entry.last_key for entry in self.scripted)])
         self.v0 = np.zeros((self.n, 3))
         counts = np.diff(self.model.starts)
         self.v0[: self.n_shell] = np.repeat([shell.velocity for shell in self.scene.shells], counts, axis=0)
@@ -126,7 +144,7 @@ class System:
         """x with every scripted vertex at its place of time t [s]."""
         out = x.copy()
         for entry in self.scripted:
-            out[entry.vertices] = transform_points(entry.start, entry.motion, t, pivot=entry.pivot)
+            out[entry.vertices] = entry.at(t)
         return out
 
     def missed(self, x: Floats, t: float) -> float:
@@ -138,7 +156,33 @@ class System:
         names = [*(s.name for s in self.scene.shells), *(c.name for c in self.scene.colliders if c.mesh is not None)]
         return names[self.body[vertex]]
 
+    def name_vertices(self, vertices: Iterable[int]) -> str:
+        """Vertices in the numbering of their own bodies: "12, 14 of cloth and 3 of ball"."""
+        of_body: dict[int, list[int]] = {}
+        for vertex in vertices:
+            of_body.setdefault(int(self.body[vertex]), []).append(int(vertex))
+        first = {body: int(np.searchsorted(self.body, body)) for body in of_body}
+        told = [
+            f"{', '.join(str(vertex - first[body]) for vertex in sorted(set(found)))} of {self.name_of(found[0])}"
+            for body, found in of_body.items()
+        ]
+        return " and ".join(told)
+
     # --- energies ---------------------------------------------------------------------------------------------------
+
+    def follow(self, t: float) -> None:
+        """Takes keyframed loads and materials as they are at time t [s]."""
+        keyed = self.scene.keyed
+        if all(entry.at(t) == entry.at(self._time) for entry in keyed):
+            return
+        self._time = t
+        scene, proxy = self.scene.at(t), self._proxy
+        self.model = self.model.of(scene)
+        self.mass = self.model.mass
+        if proxy is not None:
+            finer, up = (None if of is None else Finer(of.model.of(scene), of.P) for of in (proxy.finer, proxy.one_up))
+            proxy = replace(proxy, finer=finer, one_up=up)
+        self._elastic(proxy)
 
     def _elastic(self, proxy: Proxy | None) -> None:
         """Elasticity and loads, of this level's mesh or of a finer one's, and the strain limit of this one's."""
@@ -150,7 +194,7 @@ class System:
             fine = [*finer.model.elastic, *finer.model.loads]
             hessian = own if up is None else [Galerkin([*up.model.elastic, *up.model.loads], up.P)]
             self.elastic = [Prolonged(fine, finer.P, hessian)]
-        self.strain_limit = self.model.strain_limit()
+        self.strain_limit = self.model.limit
         if self.strain_limit is not None:
             self.elastic.append(self.strain_limit)
 
@@ -208,16 +252,18 @@ class System:
         for plane in self.half_spaces:
             if plane.min_distance_over_offset(self.x0) <= 1.0:
                 gap = plane.gaps(self.x0)
+                lowest = self.name_vertices([int(plane.vertices[gap.argmin()])])
                 raise SceneError(
                     f"{int((gap <= self.offset).sum())} vertices start below a half-space or within contact.offset = "
-                    f"{self.offset:g} m of it, the lowest at {gap.min():.3g} m: raise the shell or lower the offset."
+                    f"{self.offset:g} m of it, the lowest, {lowest}, at {gap.min():.3g} m: raise the shell, e.g. with "
+                    "drop_height, or lower the offset."
                 )
         ratio, pair = self.barrier.closest(self.x0)
         if ratio <= 1.0:
-            here, there = self.name_of(pair[0]), self.name_of(pair[3])
+            here, there, near = self.name_of(pair[0]), self.name_of(pair[3]), 1e3 * ratio * self.offset
             raise SceneError(
-                f"{here} and {there} start closer than contact.offset = {self.offset:g} m at vertices "
-                f"{list(map(int, pair))}: move them apart or lower contact.offset."
+                f"{here} and {there} start closer than contact.offset = {self.offset:g} m, namely {near:.3g} mm at "
+                f"vertices {self.name_vertices(pair)}: move them apart or lower contact.offset."
             )
 
     def step_potentials(self, x: Floats, v: Floats, h: float, motion: Floats) -> list[Potential]:
@@ -241,14 +287,14 @@ class System:
     @property
     def static_parts(self) -> list[Potential]:
         """Everything that does not change from step to step."""
-        return [*self.elastic, *self.contact_parts]
+        return [*self.elastic, *self.contact_parts, *self.extra]
 
     def applied_load(self, x: Floats, lagged: list[Potential]) -> float:
         """What the force balance is measured against [N]: weight and wind, or pressures where there are neither.
 
         A pressure balances itself over a closed shell, and is often so large that a body's weight would not count.
         """
-        load = float(self.mass.sum() * np.linalg.norm(self.scene.gravity))
+        load = float(self.mass.sum() * np.linalg.norm(self.model.scene.gravity))
         load += sum(part.load(x) for part in lagged if isinstance(part, Wind | Prolonged))
         return load if load > 0.0 else sum(pressure.load(x) for pressure in self.model.pressures)
 
@@ -261,6 +307,9 @@ class System:
         return min([*parts, self.barrier.closest(x)[0] if self.barrier is not None else np.inf])
 
 
-def assemble(scene: Scene, base: str | Path) -> System:
-    """The scene's system, with files looked up from the folder `base`."""
-    return System(scene, load_geometry(scene, Path(base)))
+Extra = Callable[[System], Sequence[Potential]]
+
+
+def assemble(scene: Scene, base: str | Path, *, extra: Extra | None = None) -> System:
+    """The scene's system, with files looked up from the folder `base`; extra: see `System`."""
+    return System(scene, load_geometry(scene, Path(base)), extra=extra)

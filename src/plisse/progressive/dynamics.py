@@ -7,18 +7,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from plisse.core.potential import Clock, Floats
-from plisse.core.state import State
+from plisse.core.state import Checkpoint, State
 from plisse.progressive.assemble import System
-from plisse.progressive.quasistatics import force_balance, potential_energy
+from plisse.progressive.quasistatics import force_balance, potential_energy, recall
 from plisse.progressive.steps import Step, solve_step
 from plisse.solve.newton import Newton
 
 
-def animate(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
+def animate(system: System, newton: Newton, clock: Clock, at: Checkpoint | None = None) -> Iterator[State]:
     """The state after every Newton iteration; `state.accepted` marks the end of a time step.
 
     Implicit Euler: x̂ = xᵗ + h vᵗ. BDF2 (first step Euler): x̂ = (4xᵗ − xᵗ⁻¹)/3 + h̃ (4vᵗ − vᵗ⁻¹)/3 with h̃ = 2h/3
-    in place of h.
+    in place of h. at: where to go on, the same to the bit as if the motion had not been left there.
     """
     scene = system.scene
     h = scene.time.step
@@ -26,8 +26,11 @@ def animate(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
     stop, most = np.sqrt(unknowns) * h * scene.solver.tol, scene.solver.max_iterations
     previous: tuple[Floats, Floats] | None = None
     state = State(0, 0, 0.0, system.x0, system.v0)
-    total = 0
-    for number in range(1, scene.time.steps + 1):
+    if at is not None:
+        state, previous = at.state, at.before
+        recall(system, newton, at)
+    total = state.newton_iterations
+    for number in range(state.step + 1, scene.time.steps + 1):
         x, v = state.x, state.v
         if scene.time.integrator == "bdf2" and previous is not None:
             h_eff = 2.0 * h / 3.0
@@ -36,6 +39,7 @@ def animate(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
         else:
             h_eff, base = h, x
             x_hat = x + h * v
+        system.follow(number * h)
         lagged = system.step_potentials(x, v, h, h * v)
         step = Step(x, system.prescribed(x, number * h), x_hat, h_eff, h * v, lagged)
         iterates = solve_step(system, newton, step, clock, stop=stop, max_iterations=most, bring_iterations=most)
@@ -46,6 +50,7 @@ def animate(system: System, newton: Newton, clock: Clock) -> Iterator[State]:
                 converged=iterate.converged, accepted=False,
                 residual=iterate.direction / (np.sqrt(unknowns) * h), newton_iteration=count,
                 newton_iterations=total, contacts=system.contact_count(iterate.x), step_length=iterate.step,
+                blocked=iterate.blocked,
             )  # fmt: skip
             yield state
         yield (

@@ -14,7 +14,7 @@ from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.hierarchy.hierarchy import Hierarchy, build_levels, is_flat
 from plisse.hierarchy.prolongation import Prolongation
 from plisse.io.geometry import Geometry, load_geometry
-from plisse.progressive.assemble import Finer, Proxy, System
+from plisse.progressive.assemble import Extra, Finer, Proxy, System
 from plisse.progressive.scales import scene_size, settle_contact
 from plisse.progressive.shells import ShellModel
 from plisse.scene.scene import Scene
@@ -31,6 +31,7 @@ class Ladder:
     scene: Scene
     base: Geometry
     hierarchy: Hierarchy
+    extra: Extra | None = None
     _models: dict[tuple[int, tuple[float, ...], tuple[float, ...]], ShellModel] = field(default_factory=dict)
     _systems: list[System] = field(default_factory=list)
 
@@ -58,14 +59,16 @@ class Ladder:
             solids = iter(zip(bodies[shells:], parts[shells:], strict=True))
             colliders = [None if c is None else _placed(*next(solids)) for c in self.base.colliders]
             pins = _finer_pins(below, [len(mesh.X) for mesh in bodies[:shells]], step.upsampling.matrix)
-            self._geometries[level] = Geometry(bodies[:shells], tuple(parts[:shells]), tuple(colliders), pins)
+            finer = replace(below, shells=bodies[:shells], shell_positions=tuple(parts[:shells]))
+            self._geometries[level] = replace(finer, colliders=tuple(colliders), pins=pins)
         return self._geometries[level]
 
     def system(self, level: int, *, start: Floats | None = None) -> System:
         """The level's potentials; start: positions to go on from."""
         progressive = self.scene.hierarchy.method == "progressive" and level < self.finest
         proxy = self._proxy(level) if progressive else None
-        self._systems[:] = [System(self.scene, self.geometry(level), level=level, proxy=proxy, start=start)]
+        geometry = self.geometry(level)
+        self._systems[:] = [System(self.scene, geometry, level=level, proxy=proxy, start=start, extra=self.extra)]
         return self.latest
 
     @property
@@ -75,10 +78,9 @@ class Ladder:
 
     def _proxy(self, level: int) -> Proxy:
         settings = self.scene.hierarchy
-        most = self.finest - level
-        up = most if settings.proxy_levels_up is None else min(settings.proxy_levels_up, most)
+        up = self._levels_up(level)
         rules = self.hierarchy.rules[: len(self.base.shells)]
-        kept, own = self._softened(level, up)
+        kept, own = self.softened(level)
         if up == 0 or all(rule == "linear" for rule in rules):
             # on nested flat meshes the finer membrane is this one, and the finer bending a multiple of this one's
             return Proxy(kept, own)
@@ -89,7 +91,12 @@ class Ladder:
 
         return Proxy(kept, own, finer(up), finer(1) if settings.preconditioner == "galerkin" else None)
 
-    def _softened(self, level: int, up: int) -> tuple[list[float], list[float]]:
+    def _levels_up(self, level: int) -> int:
+        """On how many levels above its own a level's elasticity is evaluated."""
+        asked, most = self.scene.hierarchy.proxy_levels_up, self.finest - level
+        return most if asked is None else min(asked, most)
+
+    def softened(self, level: int) -> tuple[list[float], list[float]]:
         """Part of the compressive stiffness kept, and factor on bending, of each shell on a level.
 
         With r, the level's mean edge over gravity's bending length ∛(D / ρτg), D = E τ³ / 12(1 − ν²): folds of that
@@ -98,7 +105,7 @@ class Ladder:
         bending r times as stiff, as evaluating it on a mesh with edges of that length would; Loop's rule is smooth.
         """
         proxy, g = self.scene.hierarchy.proxy, float(np.linalg.norm(self.scene.gravity))
-        size = scene_size(self.base)
+        size, up = scene_size(self.base), self._levels_up(level)
         kept, stiffer = [], []
         meshes = zip(self.base.shells, self.geometry(level).shells, self.hierarchy.rules, strict=False)
         for shell, (base, mesh, rule) in zip(self.scene.shells, meshes, strict=True):
@@ -120,7 +127,9 @@ class Ladder:
     def _model(self, level: int, kept: list[float], gain: list[float]) -> ShellModel:
         key = (level, tuple(kept), tuple(gain))
         if key not in self._models:
-            self._models[key] = ShellModel(self.scene, self.geometry(level).shells, compression=kept, bending=gain)
+            self._models[key] = ShellModel(
+                self.scene.at(0.0), self.geometry(level).shells, compression=kept, bending=gain
+            )
         return self._models[key]
 
     def changed(self, scene: Scene, base: str | Path) -> Ladder:
@@ -140,12 +149,13 @@ class Ladder:
             raise SceneError("The meshes of the scene were changed, and its states do not fit them: start it anew.")
         same = scene.hierarchy.levels == self.finest + 1
         kept = same and _rules(scene, geometry) == self.hierarchy.rules
-        return Ladder(replace(scene, contact=settled), geometry, self.hierarchy if kept else _build(scene, geometry))
+        hierarchy = self.hierarchy if kept else _build(scene, geometry)
+        return Ladder(replace(scene, contact=settled), geometry, hierarchy, self.extra)
 
 
-def build_hierarchy(scene: Scene, base: str | Path) -> Ladder:
-    """The scene on all of its levels, with files looked up from the folder `base`."""
-    return Ladder.of(scene, load_geometry(scene, Path(base)))
+def build_hierarchy(scene: Scene, base: str | Path, *, extra: Extra | None = None) -> Ladder:
+    """The scene on all of its levels, with files looked up from the folder `base`; extra: a user's own potentials."""
+    return replace(Ladder.of(scene, load_geometry(scene, Path(base))), extra=extra)
 
 
 def _build(scene: Scene, base: Geometry) -> Hierarchy:

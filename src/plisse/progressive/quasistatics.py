@@ -9,7 +9,7 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock, Floats, Potential, Sum
-from plisse.core.state import State
+from plisse.core.state import Checkpoint, State
 from plisse.progressive.assemble import System
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.steps import Step, solve_step
@@ -70,10 +70,37 @@ def settle(
     system = ladder.system(level, start=None if start is None else start.x)
     if start is not None:
         system.check_start()
-        start = replace(start, converged=False)
-    every = ladder.scene.solver.max_iterations if ladder.scene.hierarchy.method == "plain" else 1
+        start = replace(start, converged=False, stalled=False)
     tol = level_tol(ladder, level) if tol is None else tol
-    yield from relax(system, newton, clock, start, tol=tol, step_iterations=every)
+    yield from relax(system, newton, clock, start, tol=tol, step_iterations=_step_iterations(ladder))
+
+
+def take_up(
+    ladder: Ladder, newton: Newton, clock: Clock, at: Checkpoint, *, start: Floats | None, last: int
+) -> Iterator[State]:
+    """States of a level after a checkpoint, the same to the bit as if it had not been left there.
+
+    start: the positions (n, 3) [m] that its system was made with, None where the scene gave them; last: number of the
+    last step. The system is made at once.
+    """
+    level = at.state.level
+    system = ladder.system(level, start=start)
+    recall(system, newton, at)
+    tol, every = level_tol(ladder, level), _step_iterations(ladder)
+    return relax(system, newton, clock, at.state, tol=tol, step_iterations=every, last=last)
+
+
+def recall(system: System, newton: Newton, at: Checkpoint) -> None:
+    """Puts a system and the solver back to where a checkpoint's step left them."""
+    system.follow(at.state.time)
+    if system.barrier is not None and at.near is not None:
+        system.barrier.recall(at.near)
+    if at.couplings is not None:
+        newton.recall(at.couplings, system.free, Sum(system.static_parts).stencils())
+
+
+def _step_iterations(ladder: Ladder) -> int:
+    return ladder.scene.solver.max_iterations if ladder.scene.hierarchy.method == "plain" else 1
 
 
 def level_tol(ladder: Ladder, level: int) -> float:
@@ -91,13 +118,15 @@ def relax(
     tol: float | None = None,
     target: Floats | None = None,
     step_iterations: int = 1,
+    last: int | None = None,
 ) -> Iterator[State]:
     """States on the way to equilibrium, one per pseudo-time step of one Newton iteration ([Zhang2022] Algorithm 2).
 
     The last state is converged when a step's first direction meets ‖d‖ ≤ √n h tol, keyframes have ended with
     every scripted vertex in its place, and the resultant of contact, pins and loads is below 2 % of the load.
     target: inertial target of the first step [m], the step's start when not given. step_iterations: most Newton
-    iterations of a step. Iterates that end no step are not `accepted`.
+    iterations of a step. last: number of the last step, time.max_steps after the start when not given. Iterates that
+    end no step are not `accepted`.
     """
     scene = system.scene
     h, most = scene.time.step, scene.solver.max_iterations
@@ -105,10 +134,12 @@ def relax(
     stop = np.sqrt(unknowns) * h * (scene.solver.tol if tol is None else tol)
     state = start if start is not None else State(system.level, 0, 0.0, system.x0, np.zeros_like(system.x0))
     total = state.newton_iterations
-    last = state.step + scene.time.max_steps
-    while state.step < last and not state.converged:
+    last = state.step + scene.time.max_steps if last is None else last
+    # once the line search has found nothing lower, every further step would be the same
+    while state.step < last and not state.converged and not state.stalled:
         t = state.time + h
         x, motion = state.x, state.v * h
+        system.follow(t)
         lagged = system.step_potentials(x, state.v, h, motion)
         x_hat = x if target is None else target
         step = Step(x, system.prescribed(x, t), x_hat, h, motion, lagged)
@@ -125,6 +156,7 @@ def relax(
                 system.level, number, t, iterate.x, (iterate.x - x) / h, accepted=False,
                 residual=iterate.direction / (np.sqrt(unknowns) * h), newton_iteration=total - first,
                 newton_iterations=total, contacts=system.contact_count(iterate.x), step_length=iterate.step,
+                blocked=iterate.blocked,
             )  # fmt: skip
             # the last iterate of a step becomes its accepted state, those before it are shown as they come
             waiting = None if iterate.bringing else now
@@ -141,11 +173,9 @@ def relax(
             energy=potential_energy(system, iterate.x, clock),
             force_balance=balance,
             missed=missed,
+            stalled=iterate.stalled,
         )
         yield state
-        if iterate.stalled:
-            # the line search found nothing lower: the next step would be the same
-            return
 
 
 def force_balance(system: System, x: Floats, lagged: list[Potential], clock: Clock) -> float:

@@ -25,7 +25,9 @@ def settle_contact(scene: Scene, geometry: Geometry) -> Scene:
     dhat = settings.dhat if settings.dhat is not None else max(1e-3 * size, offset)
     stiffness = settings.stiffness
     if stiffness is None:
-        stiffness = _reference_pressure(scene, geometry, size, dhat)
+        # what is keyframed counts with the heaviest of its loads
+        times = {time for keyed in scene.keyed for time in keyed.times}
+        stiffness = max(_reference_pressure(scene.at(t), geometry, size, dhat) for t in times or (0.0,))
     return replace(scene, contact=replace(settings, offset=offset, dhat=dhat, stiffness=stiffness))
 
 
@@ -49,7 +51,8 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
     if scene.wind is not None:
         load += 0.5 * scene.wind.air_density * float(np.dot(scene.wind.velocity, scene.wind.velocity))
     pins = [pin for shell in scene.shells for pin in shell.pins]
-    if any(collider.motion for collider in scene.colliders) or any(pin.motion for pin in pins):
+    moving = any(c.motion or (c.mesh is not None and c.mesh.sequence is not None) for c in scene.colliders)
+    if moving or any(pin.motion for pin in pins):
         # handles and moving colliders load contact through the membrane's tension
         load += PULL_STRAIN * max(s.material.E * s.material.thickness for s in scene.shells) / size
     factor = LOAD_FACTOR[scene.time.mode]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 
 import numpy as np
 
@@ -33,26 +34,46 @@ class ShellModel:
         bending: Sequence[float] | None = None,
         room: int = 0,
     ) -> None:
-        self.scene = scene
         self.mesh, self.starts = concatenate(meshes)
-        self.n = len(self.mesh.X)
+        self.n, self._room = len(self.mesh.X), room
         self._counts = [len(mesh.triangles) for mesh in meshes]
         self._hinge_counts = [len(mesh.hinges) for mesh in meshes]
+        ones = [1.0] * len(meshes)
+        self._kept, self._stiffer = compression or ones, bending or ones
+        closed = zip(scene.shells, meshes, self.starts, strict=False)
+        self.pressures = [self._pressure(shell, mesh, int(first)) for shell, mesh, first in closed if shell.pressure]
+        self._take_materials(scene)
+        self._take_loads(scene)
+
+    def _take_materials(self, scene: Scene) -> None:
+        self.scene = scene
         density = self._per_triangle(lambda s: s.material.area_density)
         per_corner = np.repeat(self.mesh.triangle_areas * density / 3.0, 3)
-        self.mass = np.asarray(np.bincount(self.mesh.triangles.ravel(), per_corner, minlength=self.n + room), float)
+        n = self.n + self._room
+        self.mass = np.asarray(np.bincount(self.mesh.triangles.ravel(), per_corner, minlength=n), float)
         self.thickness = self._per_triangle(lambda s: s.material.thickness)
         self.E = self._per_triangle(lambda s: s.material.E)
-        ones = [1.0] * len(meshes)
-        self.elastic: list[Potential] = [self._membrane(compression or ones), self._bending(bending or ones)]
-        self.pressures = [
-            self._pressure(shell, mesh, int(first))
-            for shell, mesh, first in zip(scene.shells, meshes, self.starts, strict=False)
-            if shell.pressure is not None
-        ]
+        self.elastic: list[Potential] = [self._membrane(self._kept), self._bending(self._stiffer)]
+        self.limit = self.strain_limit()
+
+    def _take_loads(self, scene: Scene) -> None:
+        self.scene = scene
         self.loads: list[Potential] = [*self.pressures]
         if any(scene.gravity):
             self.loads.insert(0, Gravity(self.mass, np.asarray(scene.gravity)))
+
+    def of(self, scene: Scene) -> ShellModel:
+        """The same shells with the materials and loads of another scene.
+
+        Potentials whose materials are the same stay what they are: the sparsity pattern is known by their arrays.
+        """
+        model = copy(self)
+        values = [shell.pressure.value for shell in scene.shells if shell.pressure is not None]
+        model.pressures = [part.changed(value) for part, value in zip(self.pressures, values, strict=True)]
+        if any(a.material != b.material for a, b in zip(self.scene.shells, scene.shells, strict=True)):
+            model._take_materials(scene)
+        model._take_loads(scene)
+        return model
 
     def _per_triangle(self, value: Callable[[Shell], float]) -> Floats:
         return np.repeat([float(value(shell)) for shell in self.scene.shells], self._counts)

@@ -6,61 +6,59 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats
+from plisse.scene.record import Record, factors, flag, settle, table, tables, three, turn, word
 from plisse.scene.schedule import Keyframe, check_motion, pose, rotation, transform_points
 from plisse.scene.sources import MeshSource
-from plisse.scene.values import Vector, as_flag, as_scale, as_vector, settle
+from plisse.scene.values import Vector
 
 
 @dataclass(frozen=True)
-class HalfSpace:
-    """Solid below the plane through point [m] with the given outward normal (stored at unit length)."""
+class HalfSpace(Record):
+    """Solid below a plane."""
 
-    point: Vector = (0.0, 0.0, 0.0)
-    normal: Vector = (0.0, 0.0, 1.0)
+    point: Vector = three("m", "of the plane", default=(0.0, 0.0, 0.0))
+    normal: Vector = three(None, "out of the solid, of any length", default=(0.0, 0.0, 1.0))
 
-    def __post_init__(self) -> None:
-        point, normal = as_vector("point [m]", self.point), np.array(as_vector("normal", self.normal))
+    def check(self) -> None:
+        normal = np.array(self.normal)
         length = float(np.linalg.norm(normal))
         if length == 0:
             raise SceneError("normal must not be zero: a half-space needs a direction.")
         # a unit vector stays as it is, so that writing and reading a scene changes nothing
         unit = normal if abs(length - 1) < 1e-12 else normal / length
-        settle(self, point=point, normal=tuple(float(part) for part in unit))
+        settle(self, normal=tuple(float(part) for part in unit))
 
 
 @dataclass(frozen=True)
-class Collider:
-    """A mesh or a half-space: scaled, rotated [degrees], translated [m] into place, then moved by keyframes.
+class Collider(Record):
+    """A body that is not simulated: a mesh or a half-space, scaled, rotated, translated, then moved by keyframes."""
 
-    pivot: centre of the motion's rotation and scaling in the world [m]; translate when not given.
-    refine: the mesh is a coarse one that is Loop-subdivided level by level, as the shells are.
-    """
-
-    name: str = "collider"
+    name: str = word("in messages, reports and exports", default="collider", told="`collider-0` …")
     mesh: MeshSource | None = None
-    half_space: HalfSpace | None = None
-    translate: Vector = (0.0, 0.0, 0.0)
-    rotate: Vector = (0.0, 0.0, 0.0)
-    scale: Vector = (1.0, 1.0, 1.0)
-    motion: tuple[Keyframe, ...] = ()
-    pivot: Vector | None = None
-    refine: bool = False
+    half_space: HalfSpace | None = table(HalfSpace, "instead of a mesh: solid below a plane", default=None)
+    scale: Vector = factors("factors, applied first", default=(1.0, 1.0, 1.0))
+    rotate: Vector = turn("about the fixed axes x, then y, then z")
+    translate: Vector = three(
+        "m", "place of the mesh's origin", default=(0.0, 0.0, 0.0),
+        told="`[0, 0, 0]`; a generated shape on which no shell rests is centred below all shells instead",
+    )  # fmt: skip
+    motion: tuple[Keyframe, ...] = tables(Keyframe, "motion", "keyframes; meshes only, a half-space cannot move")
+    pivot: Vector | None = three("m", "centre of the motion's rotation and scaling", default=None, told="`translate`")
+    refine: bool = flag(
+        "the mesh is a coarse one that is subdivided by Loop's rule with every level, as the shells are; otherwise it "
+        "is the same on all levels; meshes only",
+        default=False,
+    )
 
-    def __post_init__(self) -> None:
+    def check(self) -> None:
         if (self.mesh is None) == (self.half_space is None):
             raise SceneError("A collider is either a mesh or a half-space: give one of them.")
-        settle(
-            self,
-            translate=as_vector("translate", self.translate),
-            rotate=as_vector("rotate", self.rotate),
-            scale=as_scale("scale", self.scale),
-            motion=check_motion(self.motion),
-            refine=as_flag("refine", self.refine),
-        )
+        settle(self, motion=check_motion(self.motion))
         if self.refine and self.mesh is None:
             raise SceneError("A half-space cannot be refined: remove refine.")
-        if self.pivot is not None:
-            settle(self, pivot=as_vector("pivot", self.pivot))
+        if self.mesh is not None and self.mesh.sequence is not None and (self.motion or self.refine):
+            word = "motion" if self.motion else "refine"
+            raise SceneError(f"A sequence of meshes moves by itself and is the same on all levels: remove {word}.")
 
     @property
     def center(self) -> Vector:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass, fields, replace
 
 from plisse.core.errors import SceneError
-from plisse.scene.values import as_choice, as_count, as_number, settle
+from plisse.scene.record import Record, choice, count, number
+from plisse.scene.values import Choice
 
 PROLONGATIONS = ("linear", "loop")
 METHODS = ("progressive", "cascadic", "direct", "plain")
@@ -29,55 +30,60 @@ PRESETS = {
 
 
 @dataclass(frozen=True)
-class Levels:
-    """Levels of resolution, the scene's own meshes being the coarsest, each next one four times as many triangles.
+class Levels(Record):
+    """Levels of resolution: the scene's own meshes are level 0, the coarsest, and every next level cuts each triangle
+    in four, so that its edges are half as long. A dynamic scene has one level."""
 
-    method: "progressive" (preview and refine with the proxy below), "cascadic" (the same with every level's plain
-    energy), "direct" (one level alone, one Newton iteration a step) or "plain" (the same, every step solved).
-    prolongation: of a coarse level to the finest, for its elasticity; curved rest shapes always take "loop".
-    compression: part of the membrane's compressive stiffness that is kept below the finest level.
-    bending: factor on the bending stiffness for every level below the finest.
-    Both may be "auto": as much as the level's edges are longer than the folds that gravity would make.
-    proxy_levels_up: levels above its own on which a level's elasticity is evaluated; the finest when not given.
-    preconditioner: Hessian of the level's own mesh, or the Galerkin product of one level up.
-    coarse_tol: tolerance below the finest level, as a part of solver.tol.
-    """
+    kind: str = choice(
+        "how levels are made; boundary vertices stay, boundary edges get their midpoints", ("loop",), default="loop"
+    )
+    levels: int = count("number of levels", default=1, least=1)
+    method: str = choice(
+        "preview and refine with the proxy below; the same with every level's plain energy and midpoints as the next "
+        "start [Umetani2011]; one level alone, one Newton iteration a step; the same, every step solved",
+        METHODS, default="progressive",
+    )  # fmt: skip
+    preset: str = choice(
+        "defaults of the next three keys and of `coarse_tol`; `\"paper\"` is the method as printed [Zhang2022]",
+        tuple(PRESETS), default="predictive",
+    )  # fmt: skip
+    prolongation: str | None = choice(
+        "map of a coarse level to the finer ones, by midpoints or by Loop's rule: for its elasticity, for where the "
+        "next level starts, and for the finer rest shapes; curved rest shapes always take Loop's",
+        PROLONGATIONS, default=None, told='`"linear"` (`"paper"`: `"loop"`)',
+    )  # fmt: skip
+    compression: float | str | None = number(
+        None,
+        "part of the membrane's resistance to compression that levels below the finest keep; curved rest shapes keep "
+        "all of it",
+        default=None, told='`"auto"` (`"paper"`: `1`)', also=(Choice(("auto",)),), above=0,
+    )  # fmt: skip
+    bending: float | str | None = number(
+        None,
+        "bending of levels below the finest: a number b makes it bᵏ times as stiff, with the k levels that elasticity "
+        "is taken up",
+        default=None, told='`"auto"` (`"paper"`: `1`)', also=(Choice(("auto",)),), above=0,
+    )  # fmt: skip
+    proxy_levels_up: int | None = count(
+        "on how many levels above its own a level's elasticity is evaluated, at most up to the finest",
+        default=None, told="the finest level",
+    )  # fmt: skip
+    preconditioner: str = choice(
+        "Hessian of a coarse level: of its own mesh, or P₁ᵀ H₁ P₁ of one level up", PRECONDITIONERS, default="level"
+    )
+    coarse_tol: float | None = number(
+        None,
+        "tolerance of levels below the finest, as a part of `solver.tol`",
+        default=None, told='`0.15` (`"paper"`: `1`)', above=0,
+    )  # fmt: skip
 
-    kind: str = "loop"
-    levels: int = 1
-    method: str = "progressive"
-    preset: str = "predictive"
-    prolongation: str | None = None
-    compression: float | str | None = None
-    bending: float | str | None = None
-    proxy_levels_up: int | None = None
-    preconditioner: str = "level"
-    coarse_tol: float | None = None
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            kind=as_choice("kind", self.kind, ("loop",)),
-            levels=as_count("levels", self.levels, least=1),
-            method=as_choice("method", self.method, METHODS),
-            preset=as_choice("preset", self.preset, tuple(PRESETS)),
-            preconditioner=as_choice("preconditioner", self.preconditioner, PRECONDITIONERS),
-        )
+    def check(self) -> None:
         if self.levels > MOST:
             raise SceneError(
                 f"levels must be at most {MOST}, not {self.levels}: each has four times as many triangles."
             )
-        if self.prolongation is not None:
-            settle(self, prolongation=as_choice("prolongation", self.prolongation, PROLONGATIONS))
-        for key in ("compression", "bending", "coarse_tol"):
-            value = getattr(self, key)
-            if value is not None and (value != "auto" or key == "coarse_tol"):
-                name = key if key == "coarse_tol" else f'{key} (or "auto")'
-                settle(self, **{key: as_number(name, value, above=0)})
         if isinstance(self.compression, float) and self.compression > 1:
             raise SceneError(f"compression must be at most 1, not {self.compression:g}.")
-        if self.proxy_levels_up is not None:
-            settle(self, proxy_levels_up=as_count("proxy_levels_up", self.proxy_levels_up))
 
     @property
     def proxy(self) -> Proxy:

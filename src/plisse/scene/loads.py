@@ -2,43 +2,32 @@
 
 from dataclasses import dataclass
 
-from plisse.scene.values import Vector, as_choice, as_number, as_vector, settle
+from plisse.core.errors import SceneError
+from plisse.scene.record import Record, choice, number, three
+from plisse.scene.values import Vector
 
 
 @dataclass(frozen=True)
-class Pressure:
-    """What fills a closed shell: "constant" keeps value [Pa], "gas" starts at it and keeps p V."""
+class Pressure(Record):
+    """What fills a closed shell; a plain number is a constant pressure."""
 
-    value: float
-    kind: str = "constant"
+    value: float = number("Pa", "above the outside's; may be keyframed", keyed=True)
+    kind: str = choice(
+        '`"constant"` keeps the value, `"gas"` keeps p V at value × rest volume', ("constant", "gas"),
+        default="constant",
+    )  # fmt: skip
 
-    def __post_init__(self) -> None:
-        kind = as_choice("kind", self.kind, ("constant", "gas"))
-        if kind == "gas":
-            settle(self, kind=kind, value=as_number("value [Pa] of a gas", self.value, above=0))
-        else:
-            settle(self, kind=kind, value=as_number("value [Pa]", self.value))
+    def check(self) -> None:
+        if self.kind == "gas" and self.value <= 0:
+            raise SceneError(f"value [Pa] of a gas must be above 0, not {self.value:g}.")
 
 
 @dataclass(frozen=True)
-class Wind:
-    """Uniform wind: velocity [m/s], air_density [kg/m³], drag coefficients along and across the normal.
+class Wind(Record):
+    """Uniform wind that drags on all shells."""
 
-    law: drag grows with the square ("quadratic") or the first power ("linear") of the relative speed.
-    """
-
-    velocity: Vector = (0.0, 0.0, 0.0)
-    air_density: float = 1.2
-    drag_normal: float = 1.0
-    drag_tangential: float = 0.1
-    law: str = "quadratic"
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            velocity=as_vector("velocity [m/s]", self.velocity),
-            air_density=as_number("air_density [kg/m³]", self.air_density, least=0),
-            drag_normal=as_number("drag_normal", self.drag_normal, least=0),
-            drag_tangential=as_number("drag_tangential", self.drag_tangential, least=0),
-            law=as_choice("law", self.law, ("quadratic", "linear")),
-        )
+    velocity: Vector = three("m/s", "of the air; may be keyframed", default=(0.0, 0.0, 0.0), keyed=True)
+    air_density: float = number("kg/m³", "of the air", default=1.2, least=0)
+    drag_normal: float = number(None, "drag coefficient along the surface normal", default=1.0, least=0)
+    drag_tangential: float = number(None, "drag coefficient across it", default=0.1, least=0)
+    law: str = choice("in the relative speed", ("quadratic", "linear"), default="quadratic")

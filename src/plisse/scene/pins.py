@@ -1,15 +1,18 @@
 """Vertices that are held or led along a motion."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
-from plisse.core.errors import SceneError
+from plisse.core.errors import SceneError, suggest
 from plisse.core.mesh import Floats, Ints, Longs, Mesh
+from plisse.scene.record import Record, box, flag, indices, number, settle, table, tables, three, word
 from plisse.scene.schedule import Keyframe, check_motion
-from plisse.scene.values import Vector, as_count, as_flag, as_number, as_vector, settle
+from plisse.scene.values import Vector
 
 # Positions on a face of the box count as inside in spite of rounding [m].
 SLACK = 1e-9
@@ -18,79 +21,78 @@ CORNER = 45.0
 
 
 @dataclass(frozen=True)
-class Ball:
-    """All points within radius [m] of center [m]."""
+class Ball(Record):
+    """All points within a radius of a centre, in the world at the start."""
 
-    center: Vector
-    radius: float
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            center=as_vector("center", self.center),
-            radius=as_number("radius [m]", self.radius, above=0),
-        )
+    center: Vector = three("m", "of the ball")
+    radius: float = number("m", "of the ball", above=0)
 
 
 @dataclass(frozen=True)
-class Pin:
-    """Exactly one selection of a shell's vertices, fixed or moved by keyframes about the pivot.
+class Pin(Record):
+    """Exactly one selection of a shell's vertices; without motion they are held."""
 
-    vertices: indices. box: (least, greatest) corner and sphere: ball, both in the world at the start [m].
-    corners: where the rest boundary turns sharply. boundary: all boundary vertices.
-    pivot: centre of rotation and scaling in the world [m]; the shell's own origin when not given.
-    """
+    vertices: tuple[int, ...] | None = indices(
+        "numbers of vertices, counted from 0 in the order of the mesh", default=None
+    )
+    ids: str | None = word(
+        "text file with such numbers, relative to the scene; `#` begins a comment", default=None, told="none"
+    )
+    group: str | None = word(
+        "name of a vertex group in the mesh file: OBJ `g` (Blender exports its vertex groups so), USD subset",
+        default=None, told="none",
+    )  # fmt: skip
+    box: tuple[Vector, Vector] | None = box("in the world at the start", default=None)
+    sphere: Ball | None = table(Ball, "ball in the world at the start", default=None)
+    corners: bool = flag("where the boundary turns by more than 45° at rest", default=False)
+    boundary: bool = flag("all boundary vertices", default=False)
+    near: Vector | None = three(
+        "m", "with `corners` or `boundary`: only the corner, or the boundary loop, nearest to this point at the start",
+        default=None, told="all of them",
+    )  # fmt: skip
+    motion: tuple[Keyframe, ...] = tables(Keyframe, "motion", "keyframes that the vertices follow")
+    pivot: Vector | None = three(
+        "m", "centre of the motion's rotation and scaling", default=None, told="the shell's `translate`"
+    )
 
-    vertices: tuple[int, ...] | None = None
-    box: tuple[Vector, Vector] | None = None
-    sphere: Ball | None = None
-    corners: bool = False
-    boundary: bool = False
-    motion: tuple[Keyframe, ...] = ()
-    pivot: Vector | None = None
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            corners=as_flag("corners", self.corners),
-            boundary=as_flag("boundary", self.boundary),
-            motion=check_motion(self.motion),
-        )
-        given = (self.vertices is not None, self.box is not None, self.sphere is not None)
+    def check(self) -> None:
+        settle(self, motion=check_motion(self.motion))
+        given = [getattr(self, name) is not None for name in ("vertices", "ids", "group", "box", "sphere")]
         if sum((*given, self.corners, self.boundary)) != 1:
-            raise SceneError("A pin selects by exactly one of vertices, box, sphere, corners and boundary.")
-        if self.vertices is not None:
-            settle(self, vertices=tuple(as_count("vertices", index) for index in _listed(self.vertices)))
-        if self.box is not None:
-            settle(self, box=_as_box(self.box))
-        if self.pivot is not None:
-            settle(self, pivot=as_vector("pivot", self.pivot))
-
-
-def _listed(value: object) -> Sequence[object]:
-    if isinstance(value, str) or not isinstance(value, Sequence):
-        raise SceneError(f"vertices must be a list of indices, not {value!r}.")
-    return value
-
-
-def _as_box(value: object) -> tuple[Vector, Vector]:
-    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
-        raise SceneError(f"box must be two corners [[x, y, z], [x, y, z]], not {value!r}.")
-    least, greatest = (as_vector("box", corner) for corner in value)
-    if any(a > b for a, b in zip(least, greatest, strict=True)):
-        raise SceneError("box must give its least corner first, then its greatest.")
-    return least, greatest
-
-
-def select_vertices(pin: Pin, mesh: Mesh, positions: Floats, *, name: str = "the shell") -> Ints:
-    """Sorted indices of the pinned vertices, shape (k,); positions: placed at the start [m], shape (n, 3)."""
-    if pin.vertices is not None:
-        chosen: Longs = np.unique(np.array(pin.vertices, dtype=np.int64))
-        if len(chosen) and chosen[-1] >= len(mesh.X):
-            last = len(mesh.X) - 1
             raise SceneError(
-                f"A pin of {name} names vertex {chosen[-1]}, but the last one is {last}: correct the list."
+                "A pin selects by exactly one of vertices, ids, group, box, sphere, corners and boundary: give one."
             )
+        if self.near is not None and not (self.corners or self.boundary):
+            raise SceneError("near chooses among corners or boundary loops: give it with one of these, or remove it.")
+
+
+def select_vertices(
+    pin: Pin,
+    mesh: Mesh,
+    positions: Floats,
+    *,
+    name: str = "the shell",
+    vertex_of_id: Ints | None = None,
+    groups: Mapping[str, Ints] | None = None,
+    listed: Sequence[int] | None = None,
+) -> Ints:
+    """Sorted indices of the pinned vertices, shape (k,); positions: placed at the start [m], shape (n, 3).
+
+    vertex_of_id: the mesh's vertex of each vertex of its file, −1 where it was dropped. groups: the mesh's vertices by
+    name. listed: what the pin's file of ids holds.
+    """
+    numbers = pin.vertices if pin.ids is None else listed
+    if numbers is not None:
+        chosen = _by_number(np.asarray(numbers, dtype=np.int64), len(mesh.X), name, vertex_of_id)
+    elif pin.group is not None:
+        known = groups or {}
+        if pin.group not in known:
+            have = f"known are {', '.join(sorted(known)[:12])}" if known else "its mesh has none"
+            raise SceneError(
+                f'A pin of {name} names the vertex group "{pin.group}"{suggest(pin.group, known)}, but {have}: correct '
+                "the name or export the mesh with its groups."
+            )
+        chosen = known[pin.group].astype(np.int64)
     elif pin.box is not None:
         least, greatest = np.array(pin.box)
         inside = (positions >= least - SLACK) & (positions <= greatest + SLACK)
@@ -99,11 +101,40 @@ def select_vertices(pin: Pin, mesh: Mesh, positions: Floats, *, name: str = "the
         distance = np.linalg.norm(positions - np.array(pin.sphere.center), axis=1)
         chosen = np.flatnonzero(distance <= pin.sphere.radius + SLACK)
     else:
-        boundary = np.unique(mesh.boundary_edges).astype(np.int64)
-        chosen = boundary[_turns_sharply(mesh)[boundary]] if pin.corners else boundary
+        chosen = _on_boundary(pin, mesh, positions)
     if len(chosen) == 0:
         raise SceneError(f"A pin of {name} selects no vertex: move or enlarge its selection.")
     return chosen.astype(np.int32)
+
+
+def _by_number(numbers: Longs, size: int, name: str, vertex_of_id: Ints | None) -> Longs:
+    chosen: Longs = np.unique(numbers)
+    last = (size if vertex_of_id is None else len(vertex_of_id)) - 1
+    if len(chosen) and (chosen[-1] > last or chosen[0] < 0):
+        wrong = chosen[-1] if chosen[-1] > last else chosen[0]
+        raise SceneError(f"A pin of {name} names vertex {wrong}, but they go from 0 to {last}: correct the list.")
+    if vertex_of_id is None:
+        return chosen
+    found = vertex_of_id[chosen].astype(np.int64)
+    if (found < 0).any():
+        raise SceneError(
+            f"A pin of {name} names vertex {chosen[np.argmax(found < 0)]}, which no triangle uses: correct the list."
+        )
+    return np.unique(found)
+
+
+def _on_boundary(pin: Pin, mesh: Mesh, positions: Floats) -> Longs:
+    boundary = np.unique(mesh.boundary_edges).astype(np.int64)
+    chosen = boundary[_turns_sharply(mesh)[boundary]] if pin.corners else boundary
+    if pin.near is None or len(chosen) == 0:
+        return chosen
+    nearest = chosen[np.argmin(np.linalg.norm(positions[chosen] - np.array(pin.near), axis=1))]
+    if pin.corners:
+        return np.array([nearest])
+    i, j = mesh.boundary_edges.T
+    links = coo_array((np.ones(len(i), np.int8), (i, j)), shape=(len(mesh.X), len(mesh.X)))
+    _, loop = connected_components(links, directed=False)
+    return np.asarray(chosen[loop[chosen] == loop[nearest]])
 
 
 def _turns_sharply(mesh: Mesh) -> npt.NDArray[np.bool_]:

@@ -1,79 +1,118 @@
 """Everything that the user asked for: frozen, plain, serialisable."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.scene.colliders import Collider
 from plisse.scene.levels import Levels
 from plisse.scene.loads import Pressure, Wind
-from plisse.scene.materials import DEFAULT_MATERIAL, PRESETS, Material
+from plisse.scene.materials import Material
 from plisse.scene.pins import Pin
+from plisse.scene.presets import DEFAULT_MATERIAL, PRESETS
+from plisse.scene.record import Record, count, factors, number, settle, table, tables, three, turn, word
 from plisse.scene.settings import Contact, Solver, Time
 from plisse.scene.sources import MeshSource
-from plisse.scene.values import Vector, as_count, as_scale, as_vector, settle
+from plisse.scene.values import Vector
 
 
 @dataclass(frozen=True)
-class Shell:
-    """A simulated surface: scaled at rest, then placed by rotate [degrees] and translate [m].
-
-    velocity: of all vertices at the start [m/s]. pressure: closed shells only.
-    """
+class Shell(Record):
+    """A simulated surface: scaled at rest, then placed by `rotate` and `translate`."""
 
     mesh: MeshSource
-    name: str = "shell"
-    translate: Vector = (0.0, 0.0, 0.0)
-    rotate: Vector = (0.0, 0.0, 0.0)
-    scale: Vector = (1.0, 1.0, 1.0)
-    velocity: Vector = (0.0, 0.0, 0.0)
-    material: Material = PRESETS[DEFAULT_MATERIAL]
-    pins: tuple[Pin, ...] = ()
-    pressure: Pressure | None = None
+    name: str = word("in messages, reports and exports", default="shell", told="`shell-0` …")
+    scale: Vector = factors("of the rest shape", default=(1.0, 1.0, 1.0))
+    rotate: Vector = turn("about the fixed axes x, then y, then z")
+    translate: Vector = three("m", "place of the mesh's origin", default=(0.0, 0.0, 0.0))
+    rest_on: str | None = word(
+        "name of a collider or another shell: the shell is centred above it, out of touch, in place of `translate`",
+        default=None, told="none",
+    )  # fmt: skip
+    drop_height: float | None = number(
+        "m",
+        "how far its lowest vertex is above the highest one of what it rests on (without `rest_on`: of all colliders)",
+        default=None, told="with `rest_on` just enough to be out of touch", above=0,
+    )  # fmt: skip
+    velocity: Vector = three("m/s", "of all free vertices at the start; dynamics only", default=(0.0, 0.0, 0.0))
+    material: Material = table(
+        Material, "a preset's name, or a table", default=PRESETS[DEFAULT_MATERIAL], told=f'`"{DEFAULT_MATERIAL}"`'
+    )
+    pins: tuple[Pin, ...] = tables(Pin, "pin", "held or led vertices")
+    pressure: Pressure | None = table(Pressure, "closed shells only: a number or a table", default=None)
 
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            translate=as_vector("translate", self.translate),
-            rotate=as_vector("rotate", self.rotate),
-            scale=as_scale("scale", self.scale),
-            velocity=as_vector("velocity [m/s]", self.velocity),
-            pins=tuple(self.pins),
-        )
+    def check(self) -> None:
+        settle(self, pins=tuple(self.pins))
 
 
 @dataclass(frozen=True)
-class Scene:
-    """Shells, colliders, loads and settings. gravity: acceleration [m/s²]; seed: of everything random."""
+class Keyed:
+    """A value that changes through time: where it is in the scene, and its keys [s], linear in between."""
 
-    shells: tuple[Shell, ...]
-    colliders: tuple[Collider, ...] = ()
-    name: str = "scene"
-    gravity: Vector = (0.0, 0.0, -9.81)
-    wind: Wind | None = None
-    contact: Contact = field(default_factory=Contact)
-    solver: Solver = field(default_factory=Solver)
-    time: Time = field(default_factory=Time)
-    hierarchy: Levels = field(default_factory=Levels)
-    seed: int = 0
+    path: tuple[str | int, ...]
+    times: tuple[float, ...]
+    values: tuple[float | Vector, ...]
 
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            shells=tuple(self.shells),
-            colliders=tuple(self.colliders),
-            gravity=as_vector("gravity [m/s²]", self.gravity),
-            seed=as_count("seed", self.seed),
-        )
-        if not isinstance(self.name, str):
-            raise SceneError(f"name must be a word, not {self.name!r}.")
+    def at(self, t: float) -> float | Vector:
+        """The value at a time [s]; the first one before its key, the last one after."""
+        now = [
+            float(np.interp(t, self.times, column))
+            for column in np.array(self.values, float).reshape(len(self.times), -1).T
+        ]
+        return (now[0], now[1], now[2]) if len(now) == 3 else now[0]
+
+
+@dataclass(frozen=True)
+class Scene(Record):
+    """Shells, colliders, loads and settings.
+
+    keyed: values that change through time; in their places the scene itself holds what they are in the end.
+    """
+
+    shells: tuple[Shell, ...] = tables(Shell, "shell", "a simulated surface; at least one")
+    colliders: tuple[Collider, ...] = tables(Collider, "collider", "a body that is not simulated")
+    name: str = word("in reports", default="scene", told="the file's name")
+    gravity: Vector = three("m/s²", "acceleration; may be keyframed", default=(0.0, 0.0, -9.81), keyed=True)
+    wind: Wind | None = table(Wind, "drag of moving air", default=None)
+    contact: Contact = table(Contact, "contact and friction", factory=Contact)
+    solver: Solver = table(Solver, "Newton's method", factory=Solver)
+    time: Time = table(Time, "equilibrium or motion", factory=Time)
+    hierarchy: Levels = table(Levels, "levels of resolution, for statics", factory=Levels)
+    seed: int = count("of everything random", default=0)
+    keyed: tuple[Keyed, ...] = ()
+
+    def check(self) -> None:
+        settle(self, shells=tuple(self.shells), colliders=tuple(self.colliders))
         if not self.shells:
             raise SceneError("A scene needs at least one shell: add a [[shell]] table.")
         names: set[str] = set()
         for name in [body.name for body in self.shells] + [body.name for body in self.colliders]:
-            if not isinstance(name, str) or not name:
-                raise SceneError(f"A body's name must be a word, not {name!r}.")
             if name in names:
                 raise SceneError(f'Two bodies are called "{name}": give each its own name.')
             names.add(name)
         if self.hierarchy.levels > 1 and self.time.mode == "dynamic":
             raise SceneError('Several levels are for statics so far: set time.mode = "static" or hierarchy.levels = 1.')
+
+    @property
+    def last_key(self) -> float:
+        """Time [s] after which no value changes any more."""
+        return max((keyed.times[-1] for keyed in self.keyed), default=0.0)
+
+    def at(self, t: float) -> "Scene":
+        """The scene with every keyframed value as it is at a time [s]."""
+        scene: Any = self
+        for keyed in self.keyed:
+            scene = _replaced(scene, keyed.path, keyed.at(t))
+        return scene if isinstance(scene, Scene) else self
+
+
+def _replaced(place: Any, path: tuple[str | int, ...], value: Any) -> Any:
+    """A record or tuple with one value in it replaced."""
+    if not path:
+        return value
+    first, rest = path[0], path[1:]
+    if isinstance(first, int):
+        return tuple(_replaced(part, rest, value) if i == first else part for i, part in enumerate(place))
+    return replace(place, **{first: _replaced(getattr(place, first), rest, value)})

@@ -18,33 +18,28 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats
-from plisse.scene.values import Vector, as_number, as_scale, as_vector, settle
+from plisse.scene.record import Record, factors, number, three, turn
+from plisse.scene.values import Vector
 
 
 @dataclass(frozen=True)
-class Keyframe:
-    """Pose at a time [s]: translate [m], rotate [degrees about fixed x, then y, then z], scale [factors]."""
+class Keyframe(Record):
+    """Pose at a time; what is not given is not changed."""
 
-    time: float
-    translate: Vector = (0.0, 0.0, 0.0)
-    rotate: Vector = (0.0, 0.0, 0.0)
-    scale: Vector = (1.0, 1.0, 1.0)
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            time=as_number("time [s]", self.time, least=0),
-            translate=as_vector("translate", self.translate),
-            rotate=as_vector("rotate", self.rotate),
-            scale=as_scale("scale", self.scale),
-        )
+    time: float = number("s", "increasing from key to key", least=0)
+    translate: Vector = three("m", "shift from the place at the start", default=(0.0, 0.0, 0.0))
+    rotate: Vector = turn("about the fixed axes x, then y, then z, through the pivot")
+    scale: Vector = factors("factors about the pivot", default=(1.0, 1.0, 1.0))
 
 
 def check_motion(motion: Sequence[Keyframe]) -> tuple[Keyframe, ...]:
     """The keys as a tuple; a SceneError unless times increase and a key at time 0 is the identity."""
     for before, after in pairwise(motion):
         if after.time <= before.time:
-            raise SceneError(f"motion needs increasing times, but {after.time:g} s follows {before.time:g} s.")
+            raise SceneError(
+                f"motion needs increasing times, but {after.time:g} s follows {before.time:g} s: a key needs a time of "
+                "its own."
+            )
     if motion and motion[0].time == 0 and motion[0] != Keyframe(0.0):
         raise SceneError("motion must start at rest: place the body itself instead of moving it at time 0.")
     return tuple(motion)
@@ -77,3 +72,20 @@ def transform_points(
     turn, shift, scale = pose(motion, t)
     center = np.asarray(pivot, dtype=np.float64)
     return np.ascontiguousarray(((X - center) * scale) @ turn.T + (center + shift))
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """Vertices that follow samples: times (k,) [s], increasing, and positions (k, n, 3) [m], linear in between."""
+
+    times: Floats
+    positions: Floats
+
+    def at(self, t: float) -> Floats:
+        """Positions (n, 3) [m] at time t [s]; the first sample before its time, the last one after."""
+        after = int(np.searchsorted(self.times, t, side="right"))
+        if after == 0 or after == len(self.times):
+            return np.ascontiguousarray(self.positions[min(after, len(self.times) - 1)])
+        begin, end = self.times[after - 1 : after + 1]
+        part = (t - begin) / (end - begin)
+        return np.asarray((1.0 - part) * self.positions[after - 1] + part * self.positions[after])

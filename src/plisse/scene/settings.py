@@ -2,86 +2,71 @@
 
 from dataclasses import dataclass
 
-from plisse.scene.values import as_choice, as_count, as_flag, as_number, settle
+from plisse.scene.record import Record, choice, count, flag, number
 
 
 @dataclass(frozen=True)
-class Contact:
-    """Contact of everything with everything.
+class Contact(Record):
+    """Contact of everything with everything; within one shell, `offset` and `dhat` of a pair are at most a quarter of
+    its rest distance."""
 
-    dhat: distance beyond the offset at which contact starts to push [m]; offset: smallest distance ever [m];
-    stiffness: reference pressure of the barrier [Pa]; all three chosen from the scene when not given.
-    friction: Coulomb's μ; friction_speed: slip speed at which friction is fully developed [m/s].
-    """
-
-    dhat: float | None = None
-    offset: float | None = None
-    stiffness: float | None = None
-    friction: float = 0.3
-    friction_speed: float = 1e-3
-    enabled: bool = True
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            friction=as_number("friction", self.friction, least=0),
-            friction_speed=as_number("friction_speed [m/s]", self.friction_speed, above=0),
-            enabled=as_flag("enabled", self.enabled),
-        )
-        if self.dhat is not None:
-            settle(self, dhat=as_number("dhat [m]", self.dhat, above=0))
-        if self.offset is not None:
-            settle(self, offset=as_number("offset [m]", self.offset, above=0))
-        if self.stiffness is not None:
-            settle(self, stiffness=as_number("stiffness [Pa]", self.stiffness, above=0))
+    dhat: float | None = number(
+        "m",
+        "d̂: reach of the contact force beyond the offset; size is the diagonal of the shells' rest shapes over √3",
+        default=None, told="the larger of `offset` and 0.001 × size", above=0,
+    )  # fmt: skip
+    offset: float | None = number(
+        "m", "ξ: distance that is never reached", default=None, told="thickness of the thinnest shell", above=0
+    )
+    stiffness: float | None = number(
+        "Pa",
+        "the barrier's pressure at a gap of d̂/2; by default 200 × (dynamics: 40 ×) what rests on contact: "
+        "weight per area × shells, inner pressure, wind's dynamic pressure, the tension that scripted motion causes; "
+        "in dynamics + 10 × what stops the heaviest sheet in one step",
+        default=None, told="from the loads", above=0,
+    )  # fmt: skip
+    friction: float = number(None, "Coulomb's μ", default=0.3, least=0)
+    friction_speed: float = number("m/s", "slip speed at which friction is fully developed", default=1e-3, above=0)
+    enabled: bool = flag("`false` switches all contact off, and with it the guarantee", default=True)
 
 
 @dataclass(frozen=True)
-class Solver:
-    """Newton's method: tol ε [m/s] in ‖d‖ ≤ √n h ε, most iterations a step, and the linear solver."""
+class Solver(Record):
+    """Newton's method and the linear solver."""
 
-    tol: float = 0.01
-    max_iterations: int = 100
-    linear: str = "auto"
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            tol=as_number("tol", self.tol, above=0),
-            max_iterations=as_count("max_iterations", self.max_iterations, least=1),
-            linear=as_choice("linear", self.linear, ("auto", "pardiso", "superlu", "cholmod")),
-        )
+    tol: float = number(
+        "m/s",
+        "ε in ‖d‖ ≤ √n h ε; with several levels the finest one's, see `hierarchy.coarse_tol`",
+        default=0.01, above=0,
+    )  # fmt: skip
+    max_iterations: int = count(
+        "Newton iterations of a step (statics makes one, unless `hierarchy.method` is `\"plain\"`), and of bringing "
+        "scripted vertices that something holds back to their places before it",
+        default=100, least=1,
+    )  # fmt: skip
+    linear: str = choice(
+        "sparse factorisation; `\"cholmod\"` is an extra, GPL: `pip install 'plisse[cholmod]'`",
+        ("auto", "pardiso", "superlu", "cholmod"),
+        default="auto",
+    )
 
 
 @dataclass(frozen=True)
-class Time:
-    """Equilibrium ("static": at most max_steps) or motion ("dynamic": for duration [s]).
+class Time(Record):
+    """Equilibrium, or motion through time."""
 
-    h: time step [s], by mode when not given; integrator: of dynamics; frame_every: steps from frame to frame.
-    """
-
-    mode: str = "static"
-    h: float | None = None
-    duration: float = 1.0
-    max_steps: int = 2000
-    integrator: str = "euler"
-    frame_every: int = 1
-
-    def __post_init__(self) -> None:
-        settle(
-            self,
-            mode=as_choice("mode", self.mode, ("static", "dynamic")),
-            duration=as_number("duration [s]", self.duration, above=0),
-            max_steps=as_count("max_steps", self.max_steps, least=1),
-            integrator=as_choice("integrator", self.integrator, ("euler", "bdf2")),
-            frame_every=as_count("frame_every", self.frame_every, least=1),
-        )
-        if self.h is not None:
-            settle(self, h=as_number("h [s]", self.h, above=0))
+    mode: str = choice("equilibrium, or motion", ("static", "dynamic"), default="static")
+    h: float | None = number("s", "time step", default=None, told="0.3 static, 0.02 dynamic", above=0)
+    duration: float = number("s", "of motion", default=1.0, above=0)
+    max_steps: int = count("statics gives up a level after these", default=2000, least=1)
+    integrator: str = choice("of motion: implicit Euler, or BDF2", ("euler", "bdf2"), default="euler")
+    frame_every: int | None = count(
+        "steps from frame to frame", default=None, told="1 in dynamics; in statics the start and the end only", least=1
+    )
 
     @property
     def step(self) -> float:
-        """The time step in use [s]: h, else 0.3 for statics and 0.02 for dynamics."""
+        """The time step in use [s]."""
         if self.h is not None:
             return self.h
         return 0.3 if self.mode == "static" else 0.02
@@ -90,3 +75,8 @@ class Time:
     def steps(self) -> int:
         """How many steps a run takes at most."""
         return self.max_steps if self.mode == "static" else max(1, round(self.duration / self.step))
+
+    @property
+    def frame_steps(self) -> int | None:
+        """Steps from frame to frame, None where only the start and the end are kept."""
+        return 1 if self.frame_every is None and self.mode == "dynamic" else self.frame_every

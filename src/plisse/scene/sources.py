@@ -8,25 +8,53 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats
+from plisse.core.units import length_factor
+from plisse.scene.record import Record, choice, number, word
 from plisse.scene.schedule import rotation
 
 
 @dataclass(frozen=True)
-class MeshSource:
-    """Either a mesh file, relative to the scene, or a generated shape with its parameters."""
+class MeshSource(Record):
+    """A mesh file, a generated shape with its parameters, or a sequence of meshes."""
 
-    file: str | None = None
-    shape: str | None = None
+    file: str | None = word(
+        "mesh file, relative to the scene: OBJ, PLY, STL, or USD (an extra); polygons are triangulated",
+        default=None, told="one of `file`, `shape`, `sequence`",
+    )  # fmt: skip
+    shape: str | None = word("generated surface, see Shapes", default=None, told="none")
+    sequence: str | None = word(
+        "colliders only: folder of mesh files that share their triangles, one a frame in the order of their names, or "
+        "a USD file with time samples; vertices move linearly from frame to frame",
+        default=None, told="none",
+    )  # fmt: skip
+    object: str | None = word(
+        "name of the object to take from a file that has several (OBJ `o`, USD prim)", default=None, told="all of them"
+    )
+    up: str = choice(
+        "axis that points up in the file; `\"y\"` is turned to the scene's z; USD files say it themselves",
+        ("z", "y"), default="z",
+    )  # fmt: skip
+    unit: str = word('of lengths in the file, e.g. `"cm"`; USD files say it themselves', default="m")
+    rate: float | None = number(
+        "Hz", "frames per second of a sequence", default=None, told="24, or what the USD file says", above=0
+    )
+    start: float = number("s", "time at which the first frame of a sequence is left", default=0.0, least=0)
     parameters: Mapping[str, Any] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if (self.file is None) == (self.shape is None):
-            raise SceneError("A body needs a mesh: give either file or shape, and not both.")
-        word = self.file if self.shape is None else self.shape
-        if not isinstance(word, str) or not word:
-            raise SceneError(f"file and shape must be words, not {word!r}.")
-        if self.file is not None and self.parameters:
+    def check(self) -> None:
+        given = [name for name in ("file", "shape", "sequence") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise SceneError("A body needs a mesh: give exactly one of file, shape and sequence.")
+        if self.shape is None and self.parameters:
             raise SceneError(f'A mesh from a file takes no parameter "{next(iter(self.parameters))}": remove it.')
+        fresh: dict[str, Any] = {"object": None, "up": "z", "unit": "m"} if self.shape is not None else {}
+        if self.sequence is None:
+            fresh |= {"rate": None, "start": 0.0}
+        for key, value in fresh.items():
+            if getattr(self, key) != value:
+                kind = "generated shape" if self.shape is not None else "single mesh"
+                raise SceneError(f"A {kind} has no {key}: remove it.")
+        length_factor(self.unit)
 
 
 def place_points(X: Floats, *, translate: Sequence[float], rotate: Sequence[float]) -> Floats:

@@ -1,73 +1,298 @@
-"""Checks that turn what the user wrote into numbers, vectors and choices, or into one clear sentence."""
+"""Kinds of values: each checks what the user wrote, converts its unit, and describes itself to the schema."""
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from plisse.core.errors import SceneError, suggest
+from plisse.core.units import as_quantity, told
 
 Vector = tuple[float, float, float]
+Json = dict[str, Any]
+
+# Sizes beyond these are slips of the keyboard, and their squares and quotients would leave the range of numbers.
+LARGEST, SMALLEST = 1e20, 1e-20
+BREAKS = {*map(chr, range(32)), "\x7f", "\x85", "\u2028", "\u2029"}
 
 
-def as_number(
-    key: str, value: Any, *, above: float = -math.inf, least: float = -math.inf, below: float = math.inf
-) -> float:
-    """A finite number with above < value < below and value ≥ least."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise SceneError(f"{key} must be a number, not {value!r}.")
-    if not math.isfinite(value):
-        raise SceneError(f"{key} must be a finite number, not {value!r}.")
-    if value <= above:
-        raise SceneError(f"{key} must be above {above:g}, not {value!r}.")
-    if value < least:
-        raise SceneError(f"{key} must be at least {least:g}, not {value!r}.")
-    if value >= below:
-        raise SceneError(f"{key} must be below {below:g}, not {value!r}.")
-    return float(value)
+class Kind:
+    """What a key may hold."""
+
+    unit: str | None = None
+
+    def check(self, key: str, value: Any) -> Any:
+        """The value as the program uses it, in SI units and degrees, or a SceneError."""
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        """In words, for the documentation."""
+        raise NotImplementedError
+
+    def json(self) -> Json:
+        """As JSON Schema."""
+        raise NotImplementedError
 
 
-def as_count(key: str, value: Any, *, least: int = 0) -> int:
-    """A whole number of at least `least`."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise SceneError(f"{key} must be a whole number, not {value!r}.")
-    if value < least:
-        raise SceneError(f"{key} must be at least {least}, not {value!r}.")
-    return value
+@dataclass(frozen=True)
+class Number(Kind):
+    """A finite number with above < value < below and least ≤ value ≤ most; text carries a unit."""
+
+    unit: str | None = None
+    above: float = -math.inf
+    least: float = -math.inf
+    below: float = math.inf
+    most: float = math.inf
+    why: str = ""  # what would follow from a value beyond the limits, in words
+
+    def check(self, key: str, value: Any) -> float:
+        key = key if self.unit is None else f"{key} [{self.unit}]"
+        number = as_quantity(key, value, self.unit)
+        if isinstance(number, bool) or not isinstance(number, (int, float)):
+            raise SceneError(f"{key} must be a number, not {told(value)}.")
+        try:
+            number = float(number)
+        except OverflowError:
+            number = math.inf
+        if not math.isfinite(number):
+            raise SceneError(f"{key} must be a finite number, not {told(value)}.")
+        if abs(number) > LARGEST or (self.above == 0.0 and 0.0 < number < SMALLEST):
+            limit = f"at most {LARGEST:g}" if abs(number) > 1.0 else f"at least {SMALLEST:g}"
+            raise SceneError(f"{key} must be {limit} in size, not {told(value)}: correct it or its unit.")
+        for wrong, limit in (
+            (number <= self.above, f"above {self.above:g}"),
+            (number < self.least, f"at least {self.least:g}"),
+            (number >= self.below, f"below {self.below:g}"),
+            (number > self.most, f"at most {self.most:g}"),
+        ):
+            if wrong:
+                raise SceneError(f"{key} must be {limit}, not {told(value)}{self.why and ': '}{self.why}.")
+        return number
+
+    def describe(self) -> str:
+        limits = [
+            f"{word} {limit:g}"
+            for word, limit in (
+                ("above", self.above), ("at least", self.least), ("below", self.below), ("at most", self.most)
+            )
+            if math.isfinite(limit)
+        ]  # fmt: skip
+        return ", ".join(["number", *limits])
+
+    def json(self) -> Json:
+        limits = {
+            name: limit
+            for name, limit in (
+                ("exclusiveMinimum", self.above), ("minimum", self.least),
+                ("exclusiveMaximum", self.below), ("maximum", self.most),
+            )
+            if math.isfinite(limit)
+        }  # fmt: skip
+        quantity = {"type": "string", "pattern": r"^\s*[-+]?[0-9._]+([eE][-+]?[0-9]+)?.*$"}
+        return {"anyOf": [{"type": "number"} | limits, quantity]}
 
 
-def as_vector(key: str, value: Any) -> Vector:
-    """Three finite numbers."""
-    if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 3:
-        raise SceneError(f"{key} must be three numbers like [0, 0, 1], not {value!r}.")
-    x, y, z = (as_number(key, part) for part in value)
-    return (x, y, z)
+@dataclass(frozen=True)
+class Count(Kind):
+    """A whole number."""
+
+    least: int = 0
+    most: int = 2**31 - 1
+
+    def check(self, key: str, value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise SceneError(f"{key} must be a whole number, not {told(value)}.")
+        if value < self.least:
+            raise SceneError(f"{key} must be at least {self.least}, not {told(value)}.")
+        if value > self.most:
+            raise SceneError(f"{key} must be at most {self.most}, not {told(value)}.")
+        return value
+
+    def describe(self) -> str:
+        most = f", at most {self.most}" if self.most < 2**31 - 1 else ""
+        return f"whole number, at least {self.least}{most}"
+
+    def json(self) -> Json:
+        return {"type": "integer", "minimum": self.least, "maximum": self.most}
 
 
-def as_scale(key: str, value: Any) -> Vector:
+@dataclass(frozen=True)
+class Three(Kind):
+    """Three finite numbers, each of which may carry a unit."""
+
+    unit: str | None = None
+
+    def check(self, key: str, value: Any) -> Vector:
+        if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 3:
+            name = key if self.unit is None else f"{key} [{self.unit}]"
+            raise SceneError(f"{name} must be three numbers like [0, 0, 1], not {told(value)}.")
+        x, y, z = (Number(self.unit).check(key, part) for part in value)
+        return (x, y, z)
+
+    def describe(self) -> str:
+        return "three numbers"
+
+    def json(self) -> Json:
+        return {"type": "array", "items": Number(self.unit).json(), "minItems": 3, "maxItems": 3}
+
+
+@dataclass(frozen=True)
+class Turn(Kind):
+    """Three angles [degrees] about the fixed axes x, then y, then z; a single one is about z."""
+
+    unit: str | None = "deg"
+
+    def check(self, key: str, value: Any) -> Vector:
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            value = (0.0, 0.0, value)
+        return Three(self.unit).check(key, value)
+
+    def describe(self) -> str:
+        return "three angles, or one about z"
+
+    def json(self) -> Json:
+        return {"anyOf": [Number(self.unit).json(), Three(self.unit).json()]}
+
+
+@dataclass(frozen=True)
+class Factors(Kind):
     """Three positive factors; one number stands for three equal ones."""
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        value = (value, value, value)
-    x, y, z = (as_number(key, part, above=0) for part in as_vector(key, value))
-    return (x, y, z)
+
+    def check(self, key: str, value: Any) -> Vector:
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            value = (value, value, value)
+        if len(value) != 3:
+            raise SceneError(f"{key} must be one number or three, not {told(value)}.")
+        x, y, z = (Number(above=0).check(key, part) for part in value)
+        return (x, y, z)
+
+    def describe(self) -> str:
+        return "one number or three, above 0"
+
+    def json(self) -> Json:
+        one = Number(above=0).json()
+        return {"anyOf": [one, {"type": "array", "items": one, "minItems": 3, "maxItems": 3}]}
 
 
-def as_choice(key: str, value: Any, choices: Sequence[str]) -> str:
+@dataclass(frozen=True)
+class Choice(Kind):
     """One of the given words."""
-    if value not in choices:
-        hint = suggest(value, choices) if isinstance(value, str) else ""
-        listing = ", ".join(f'"{choice}"' for choice in choices)
-        raise SceneError(f"{key} must be one of {listing}, not {value!r}{hint}.")
-    return str(value)
+
+    choices: tuple[str, ...]
+
+    def check(self, key: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in self.choices:
+            hint = suggest(value, self.choices) if isinstance(value, str) else ""
+            listing = ", ".join(f'"{choice}"' for choice in self.choices)
+            one = f"one of {listing}" if len(self.choices) > 1 else listing
+            raise SceneError(f"{key} must be {one}, not {told(value)}{hint}.")
+        return value
+
+    def describe(self) -> str:
+        return ", ".join(f'`"{choice}"`' for choice in self.choices)
+
+    def json(self) -> Json:
+        return {"enum": list(self.choices)}
 
 
-def as_flag(key: str, value: Any) -> bool:
+@dataclass(frozen=True)
+class Flag(Kind):
     """True or false."""
-    if not isinstance(value, bool):
-        raise SceneError(f"{key} must be true or false, not {value!r}.")
-    return value
+
+    def check(self, key: str, value: Any) -> bool:
+        if not isinstance(value, bool):
+            raise SceneError(f"{key} must be true or false, not {told(value)}.")
+        return value
+
+    def describe(self) -> str:
+        return "true or false"
+
+    def json(self) -> Json:
+        return {"type": "boolean"}
 
 
-def settle(record: object, **values: Any) -> None:
-    """Store checked values in a frozen dataclass; for use in `__post_init__` only."""
-    for key, value in values.items():
-        object.__setattr__(record, key, value)
+@dataclass(frozen=True)
+class Word(Kind):
+    """Any text of one line that is not empty."""
+
+    def check(self, key: str, value: Any) -> str:
+        if not isinstance(value, str) or not value or not BREAKS.isdisjoint(value):
+            raise SceneError(f"{key} must be a word, not {told(value)}.")
+        return value
+
+    def describe(self) -> str:
+        return "text"
+
+    def json(self) -> Json:
+        return {"type": "string", "minLength": 1}
+
+
+@dataclass(frozen=True)
+class Or(Kind):
+    """One of several kinds; the first kind's sentence is told when none fits."""
+
+    kinds: tuple[Kind, ...]
+
+    def check(self, key: str, value: Any) -> Any:
+        # a word or a truth value belongs to the kind that is made of these
+        for kind in self.kinds:
+            if isinstance(kind, Choice) and isinstance(value, str) and value in kind.choices:
+                return value
+            if isinstance(kind, Flag) and isinstance(value, bool):
+                return value
+        first, *others = self.kinds
+        name = f"{key} (or {' or '.join(_short(kind) for kind in others)})"
+        return first.check(name, value)
+
+    @property
+    def unit(self) -> str | None:  # type: ignore[override]
+        return self.kinds[0].unit
+
+    def describe(self) -> str:
+        return ", or ".join(kind.describe() for kind in self.kinds)
+
+    def json(self) -> Json:
+        return {"anyOf": [kind.json() for kind in self.kinds]}
+
+
+def _short(kind: Kind) -> str:
+    if isinstance(kind, Choice):
+        return " or ".join(f'"{choice}"' for choice in kind.choices)
+    return kind.describe()
+
+
+@dataclass(frozen=True)
+class Indices(Kind):
+    """A list of whole numbers."""
+
+    def check(self, key: str, value: Any) -> tuple[int, ...]:
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            raise SceneError(f"{key} must be a list of indices, not {told(value)}.")
+        return tuple(Count().check(key, index) for index in value)
+
+    def describe(self) -> str:
+        return "list of whole numbers"
+
+    def json(self) -> Json:
+        return {"type": "array", "items": Count().json()}
+
+
+@dataclass(frozen=True)
+class Box(Kind):
+    """Two corners of a box, the least first."""
+
+    unit: str | None = "m"
+
+    def check(self, key: str, value: Any) -> tuple[Vector, Vector]:
+        if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
+            raise SceneError(f"{key} must be two corners [[x, y, z], [x, y, z]], not {told(value)}.")
+        least, greatest = (Three(self.unit).check(key, corner) for corner in value)
+        if any(a > b for a, b in zip(least, greatest, strict=True)):
+            raise SceneError(f"{key} must give its least corner first, then its greatest.")
+        return least, greatest
+
+    def describe(self) -> str:
+        return "two corners, the least first"
+
+    def json(self) -> Json:
+        return {"type": "array", "items": Three(self.unit).json(), "minItems": 2, "maxItems": 2}

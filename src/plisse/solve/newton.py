@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
 from collections.abc import Iterator, Sequence
@@ -11,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Potential, Sum, frozen
+from plisse.core.state import Couplings
 from plisse.solve.linear import LinearSolver, NotPositiveDefinite, make_solver
 
 ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
+BLOCKED = 1e-3  # a step that its filters cut below this is blocked: they are asked by what
 HALVINGS = 40  # the line search gives up after this many
 
 Taken = tuple[Floats, float, float, int]  # x, objective, step and trials of an accepted step
@@ -23,7 +26,8 @@ Taken = tuple[Floats, float, float, int]  # x, objective, step and trials of an 
 class Iterate:
     """One Newton iteration: x after it, objective [J], ‖d‖₂ [m], the step taken and what its filters allowed.
 
-    bringing: it leads scripted vertices to their places, ahead of the step itself.
+    bringing: it leads scripted vertices to their places, ahead of the step itself. blocked: vertices of the stencil
+    that leaves a step hardly any room.
     """
 
     x: Floats
@@ -35,6 +39,7 @@ class Iterate:
     converged: bool
     stalled: bool = False
     bringing: bool = False
+    blocked: tuple[int, ...] = ()
 
 
 class Newton:
@@ -48,8 +53,30 @@ class Newton:
         self._pattern: Pattern | None = None
         self._fixed: tuple[Ints, ...] = ()
         self._base: Pattern | None = None
+        self._mark = ""
+        self._memory: tuple[Pattern, Couplings] | None = None
         self.analyses = 0
         self.factorisations = 0
+
+    @property
+    def memory(self) -> Couplings | None:
+        """What contact has added to the pattern in use."""
+        if self._base is None or self._pattern is None:
+            return None
+        if self._memory is None or self._memory[0] is not self._pattern:
+            self._mark = self._mark or _digest(self._base.free, self._fixed)
+            added = np.setdiff1d(self._pattern.keys, self._base.keys, assume_unique=True)
+            self._memory = self._pattern, Couplings(self._mark, added)
+        return self._memory[1]
+
+    def recall(self, memory: Couplings, free: NDArray[np.bool_], fixed: Sequence[Ints]) -> None:
+        """Takes up the pattern of an earlier `memory`, if that was of the same free vertices (n,) and stencils."""
+        if memory.mark != _digest(free, fixed):
+            return
+        base = Pattern.of(free, fixed)
+        self._base, self._fixed, self._mark = base, tuple(fixed), memory.mark
+        keys = np.sort(np.concatenate([base.keys, memory.keys]))
+        self._use(Pattern(base.free_index, keys) if len(memory.keys) else base)
 
     def iterate(
         self, objective: Sum, x: Floats, free: NDArray[np.bool_], *, stop: float, max_iterations: int
@@ -66,12 +93,13 @@ class Newton:
             norm = float(np.linalg.norm(p))
             done = norm <= float(stop)
             allowed = objective.max_step(x, p)
+            blocked = _blocking(objective.parts, x, p) if allowed < BLOCKED else ()
             taken = self._search(objective, x, p, value, allowed)
             if taken is None:
-                yield Iterate(x, value, norm, 0.0, allowed, HALVINGS, done, stalled=not done)
+                yield Iterate(x, value, norm, 0.0, allowed, HALVINGS, done, stalled=not done, blocked=blocked)
                 return
             x, value, step, trials = taken
-            yield Iterate(x, value, norm, step, allowed, trials, done)
+            yield Iterate(x, value, norm, step, allowed, trials, done, blocked=blocked)
             if done:
                 return
 
@@ -100,7 +128,7 @@ class Newton:
         fixed = tuple(objective.stencils())
         same = len(fixed) == len(self._fixed) and all(a is b for a, b in zip(fixed, self._fixed, strict=True))
         if self._base is None or not same or not np.array_equal(self._base.free, free):
-            self._base, self._fixed = Pattern.of(free, fixed), fixed
+            self._base, self._fixed, self._mark = Pattern.of(free, fixed), fixed, ""
             self._use(self._base)
         assert self._pattern is not None
         values = self._pattern.assemble(hessian, fixed=fixed)
@@ -157,6 +185,24 @@ class Newton:
 def make_newton(linear: str = "auto", *, threads: int = 1) -> Newton:
     """Newton's method on the named linear solver."""
     return Newton(make_solver(linear, threads=threads))
+
+
+def _digest(free: NDArray[np.bool_], fixed: Sequence[Ints]) -> str:
+    """Tells patterns of different free vertices (n,) or fixed stencils apart."""
+    digest = hashlib.blake2b(free.tobytes(), digest_size=16)
+    for nodes in fixed:
+        digest.update(repr(nodes.shape).encode())
+        digest.update(np.ascontiguousarray(nodes).data)
+    return digest.hexdigest()
+
+
+def _blocking(parts: Sequence[Potential], x: Floats, p: Floats) -> tuple[int, ...]:
+    """Vertices of the stencil that allows the shortest step."""
+    found = [pair for part in parts for pair in part.limits(x, p) if len(pair[1])]
+    if not found:
+        return ()
+    nodes, steps = min(found, key=lambda pair: float(pair[1].min()))
+    return tuple(int(node) for node in nodes[steps.argmin()])
 
 
 def _soon(parts: Sequence[Potential], x: Floats) -> list[Ints]:

@@ -1,0 +1,27 @@
+"""One frame of a run as a picture."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from plisse.io.export.video import describe_frame, find_ground
+from plisse.io.recording import open_recording
+from plisse.io.render import render
+
+SIZE = (1280, 960)  # pixels
+
+
+def write_picture(
+    folder: Path,
+    out: Path | None = None,
+    *,
+    frame: int | None = None,
+    level: int | None = None,
+    size: tuple[int, int] | None = None,
+) -> Path:
+    """Draws a frame, the last by default, to a PNG or JPEG file, by default into the run; returns its path."""
+    recording = open_recording(folder, level).only(-1 if frame is None else frame)
+    number = recording.numbers[0]
+    path = out or folder / f"level-{recording.level}" / f"frame-{number:04d}.png"
+    render(path, describe_frame(recording, 0), ground=find_ground(recording), size=size or SIZE)
+    return path

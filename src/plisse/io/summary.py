@@ -1,0 +1,104 @@
+"""A run's report as text for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+# what is told of a level: how it is called, its field in the report, how it is written
+ROWS = (
+    ("vertices", "vertices", "count"),
+    ("triangles", "triangles", "count"),
+    ("steps", "steps", "count"),
+    ("Newton iterations", "newton_iterations", "count"),
+    ("time [s]", "wall_s", "number"),
+    ("in equilibrium", "converged", "truth"),
+    ("residual [m/s]", "residual", "number"),
+    ("force balance", "force_balance", "number"),
+    ("energy [J]", "energy", "number"),
+    ("contacts", "contacts", "count"),
+    ("intersections", "intersections", "count"),
+    ("states checked", "states_checked", "count"),
+    ("least distance / offset", "min_distance_over_offset", "number"),
+    ("largest stretch / limit", "max_stretch_over_limit", "number"),
+)
+
+
+def summarise(report: dict[str, Any]) -> str:
+    """Verdict, what was chosen, a column a level, and where the time went."""
+    levels = report["levels"]
+    lines = [verdict(report), ""]
+    lines += [f"plisse {report['version']}, {report['threads']} threads, {report['wall_s']:.1f} s in all"]
+    if report.get("auto"):
+        chosen = ", ".join(f"{key} = {_number(value)}" for key, value in report["auto"].items())
+        lines.append(f"chosen from the scene: {chosen}")
+    if levels:
+        lines += ["", *_columns(levels), "", *_times(levels)]
+    return "\n".join(lines)
+
+
+def verdict(report: dict[str, Any]) -> str:
+    """One sentence on how the run stands."""
+    levels, name = report["levels"], report["scene"]
+    if not levels:
+        return f"{name}: nothing is done yet."
+    last, status = levels[-1], report.get("status", "done")
+    found = sum(level["intersections"] for level in levels)
+    checked = sum(level["states_checked"] for level in levels)
+    clean = f"{found} intersections in {checked} states checked"
+    if status != "done":
+        return f"{name}: {status} at step {last['steps']} of level {last['level']}; {clean}; go on with --resume."
+    static = last["unconverged_steps"] is None
+    if static:
+        ended = "in equilibrium" if last["converged"] else "NOT in equilibrium"
+        return f"{name}: {ended} on level {last['level']} ({last['triangles']:,} triangles); {clean}."
+    missed = last["unconverged_steps"]
+    ended = "every step met its tolerance" if not missed else f"{missed} steps did NOT meet their tolerance"
+    return f"{name}: {last['steps']} time steps, {ended}; {clean}."
+
+
+def _columns(levels: Sequence[dict[str, Any]]) -> list[str]:
+    table = [["", *(f"level {level['level']}" for level in levels)]]
+    for name, key, form in ROWS:
+        values = [level.get(key) for level in levels]
+        if any(value is not None for value in values):
+            table.append([name, *(_write(value, form) for value in values)])
+    errors = [(level.get("metrics") or {}).get("position_error_to_finest") for level in levels]
+    if any(error is not None for error in errors):
+        row = [_number(None if error is None else 1e3 * error) for error in errors]
+        table.append(["distance to finest [mm]", *row])
+    return _aligned(table)
+
+
+def _times(levels: Sequence[dict[str, Any]]) -> list[str]:
+    parts = list(dict.fromkeys(part for level in levels for part in level["time_split"]))
+    total = sum(sum(level["time_split"].values()) for level in levels)
+    table = [["time [s]", *(f"level {level['level']}" for level in levels), "share"]]
+    for part in parts:
+        seconds = [level["time_split"].get(part, 0.0) for level in levels]
+        share = f"{100.0 * sum(seconds) / total:.0f} %" if total else "–"
+        table.append([part, *(f"{value:.2f}" for value in seconds), share])
+    return _aligned(table)
+
+
+def _aligned(table: list[list[str]]) -> list[str]:
+    widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
+    return [
+        "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])
+        for row in table
+    ]
+
+
+def _write(value: Any, form: str) -> str:
+    if value is None:
+        return "–"
+    if form == "truth":
+        return "yes" if value else "no"
+    return f"{value:,}" if form == "count" else _number(value)
+
+
+def _number(value: Any) -> str:
+    if value is None or not math.isfinite(value):
+        return "–"
+    return f"{value:.3g}"

@@ -1,0 +1,84 @@
+"""Why a run makes no progress, in words."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from plisse.core.state import State
+from plisse.scene.scene import Scene
+
+SHORT, SHORT_STEPS = 1e-3, 8  # a step length below this, so many iterates in a row, has collapsed
+HELD_STEPS = 5  # steps in a row that scripted vertices are held back
+PATIENCE = 60  # steps of statics in which the residual should fall
+FALL = 0.8  # to this part of what it was at least
+
+
+class Watch:
+    """Sees all states of one level and tells each reason once.
+
+    dhat: reach of contact [m]; last_key: time after which nothing is led any more [s]; places: names some vertices,
+    e.g. "12, 14 of cloth"; tol: of the level [m/s].
+    """
+
+    def __init__(
+        self, scene: Scene, dhat: float, last_key: float, places: Callable[[tuple[int, ...]], str], *, tol: float
+    ) -> None:
+        self._scene, self._dhat, self._last_key, self._places, self._tol = scene, dhat, last_key, places, tol
+        self._told: set[str] = set()
+        self._short = self._held = 0
+        self._residuals: deque[float] = deque(maxlen=2 * PATIENCE)
+
+    def see(self, state: State) -> str | None:
+        """A sentence the first time that a reason shows, None otherwise."""
+        self._short = self._short + 1 if state.step_length < SHORT else 0
+        if state.accepted:
+            self._held = self._held + 1 if state.missed > self._dhat else 0
+            self._residuals.append(state.residual)
+        for name, reason in (
+            ("collapsed", self._collapsed(state)),
+            ("held", self._held_back(state)),
+            ("cycling", self._cycling(state)),
+        ):
+            if reason is not None and name not in self._told:
+                self._told.add(name)
+                return f"no progress on level {state.level}, step {state.step}: {reason}"
+        return None
+
+    def _collapsed(self, state: State) -> str | None:
+        if self._short < SHORT_STEPS:
+            return None
+        at = f" at vertices {self._places(state.blocked)}" if state.blocked else ""
+        cause = "contact or a strain limit leaves no room" if state.blocked else "the energy does not fall further"
+        return (
+            f"the step length has collapsed to {state.step_length:.0e}{at}: {cause}; try a smaller time.h, a larger "
+            "contact.dhat, or more room between what squeezes the shell."
+        )
+
+    def _held_back(self, state: State) -> str | None:
+        if self._held < HELD_STEPS:
+            return None
+        return (
+            f"contact or a strain limit holds handles or moving colliders back by {1e3 * state.missed:.3g} mm: let "
+            "them move more slowly, or give them a way that is free."
+        )
+
+    def _cycling(self, state: State) -> str | None:
+        seen = self._residuals
+        if self._scene.time.mode != "static" or len(seen) < 2 * PATIENCE or state.time < self._last_key:
+            return None
+        values = list(seen)
+        before, now = min(values[:PATIENCE]), min(values[PATIENCE:])
+        if now <= max(FALL * before, self._tol):
+            return None
+        settings = self._scene.contact
+        if settings.friction > 0.0 and state.contacts:
+            return (
+                f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: contacts stick and slip in turn; try "
+                f"a larger contact.friction_speed than {settings.friction_speed:g} m/s, a smaller time.h, or a larger "
+                "solver.tol."
+            )
+        return (
+            f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: the shape swings between states or "
+            "creeps; try a smaller time.h, or a larger solver.tol."
+        )
