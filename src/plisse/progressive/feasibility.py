@@ -127,9 +127,10 @@ class Estimate:
         return f"{self.vertices:,} vertices on the finest level: about {memory} and {each} a Newton iteration"
 
 
-# measured on drapes of 6K to 360K vertices with two threads: the factor grows as n log n, its time as n^1.5
-BASE, PER_VERTEX, PER_FILL = 0.35e9, 3.5e3, 650.0
-ITERATION = 1.6  # seconds at 90,000 vertices
+# measured on drapes of 1.5K to 360K vertices with two threads, within a fifth of these laws; the factor of the matrix
+# takes most of the memory, and its elimination a time that grows as n^1.5
+BASE, PER_VERTEX, GROWTH = 0.28e9, 15.4e3, 0.2  # bytes; bytes a vertex at 90,000 of them, which grow with this power
+PASS, ELIMINATION = 8.5e-6, 6.7e-8  # seconds: a vertex, and n^1.5
 
 
 def estimate(scene: Scene, geometry: Geometry, to_level: int | None = None) -> Estimate:
@@ -142,8 +143,8 @@ def estimate(scene: Scene, geometry: Geometry, to_level: int | None = None) -> E
             v, e, f = v + e, 2 * e + 3 * f, 4 * f
         vertices, triangles = vertices + v, triangles + f
     solids = sum(len(mesh.X) for mesh in geometry.solids)
-    memory = BASE + PER_VERTEX * (vertices + solids) + PER_FILL * vertices * np.log2(max(vertices, 2))
-    return Estimate(vertices, triangles, float(memory), ITERATION * (vertices / 9e4) ** 1.5)
+    memory = BASE + PER_VERTEX * (vertices * (vertices / 9e4) ** GROWTH + 0.2 * solids)
+    return Estimate(vertices, triangles, memory, PASS * vertices + ELIMINATION * vertices**1.5)
 
 
 def check_size(estimated: Estimate, available: float) -> None:
