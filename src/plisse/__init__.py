@@ -7,6 +7,8 @@ for state in plisse.preview(ladder, newton, clock):
     ...  # stop iterating and it is interrupted
 for fine in plisse.refine(ladder, newton, clock, state):
     ...  # a change of the scene: plisse.preview(ladder.changed(scene, "."), newton, clock, state)
+plisse.run_scene(scene, Path("."), Path("runs/tablecloth"), threads=2)
+plisse.export(Path("runs/tablecloth"), Path("tablecloth.usdc"))
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from plisse.core.errors import SceneError
     from plisse.core.potential import Clock
     from plisse.core.state import State
+    from plisse.io.export import export_run as export
     from plisse.io.scene_file import load_scene as load
     from plisse.progressive.assemble import System, assemble
     from plisse.progressive.dynamics import animate
@@ -39,6 +42,7 @@ _HOMES = {
     "animate": ("plisse.progressive.dynamics", "animate"),
     "assemble": ("plisse.progressive.assemble", "assemble"),
     "build_hierarchy": ("plisse.progressive.ladder", "build_hierarchy"),
+    "export": ("plisse.io.export", "export_run"),
     "load": ("plisse.io.scene_file", "load_scene"),
     "make_newton": ("plisse.solve.newton", "make_newton"),
     "preview": ("plisse.progressive.quasistatics", "preview"),
@@ -60,6 +64,7 @@ __all__ = [
     "animate",
     "assemble",
     "build_hierarchy",
+    "export",
     "load",
     "make_newton",
     "preview",
@@ -76,3 +81,7 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'plisse' has no attribute {name!r}")
     module, attribute = _HOMES[name]
     return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return __all__

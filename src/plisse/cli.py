@@ -214,6 +214,8 @@ def _conclude(report: dict[str, Any], out: Path) -> int:
             file=sys.stderr,
         )
     if not static or level["converged"]:
+        if report["method"] in ("progressive", "cascadic") and level["level"] < report["finest"]:
+            print(f"level {level['level']} of 0 to {report['finest']}: go on with `plisse refine {out}`")
         return 0
     if level["contacts"] == 0 and level["force_balance"] > 0.5:
         print("plisse: nothing holds the shells up: add a pin, a floor or a collider below them.", file=sys.stderr)

@@ -266,6 +266,7 @@ class Run:
             "status": status,
             "resumed": self.about["resumed"],
             "method": self.scene.hierarchy.method,
+            "finest": self.ladder.finest,
             "threads": self.threads,
             "seed": self.scene.seed,
             "wall_s": round(self.spent + time.perf_counter() - self.began, 3),

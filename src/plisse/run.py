@@ -52,8 +52,8 @@ def run_scene(
     """
     use_threads(threads)
     _refuse_old(out, resume=resume, overwrite=overwrite)
-    if progress and not any(find_cache_root().glob("*")):
-        print("first run: compiling the kernels, about a minute", file=progress, flush=True)
+    if progress:
+        _say_whether_kernels_are_there(progress)
     finest = scene.hierarchy.levels - 1
     last = finest if to_level is None else to_level
     if not 0 <= last <= finest:
@@ -195,6 +195,21 @@ def _carry_out(run: Run, first: int, last: int, *, going_on: bool, progress: Tex
         raise SceneError(
             f"{error.folder} cannot be written: {error.reason}; {run.where()}: {error.remedy} and go on with {again}."
         ) from None
+
+
+def _say_whether_kernels_are_there(progress: TextIO) -> None:
+    root = find_cache_root()
+    if any(root.glob("*")):
+        return
+    told = "first run: compiling the kernels, about a minute"
+    try:
+        root.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        told = (
+            f"compiling the kernels, about a minute in every run: they cannot be kept in {root} "
+            f"({error.strerror}); PLISSE_CACHE names another folder"
+        )
+    print(told, file=progress, flush=True)
 
 
 def _say_what_differs(run: Run, progress: TextIO | None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import ipctk
 import numpy as np
 
@@ -9,7 +11,7 @@ from plisse.core.potential import Floats, Ints
 
 
 def use_detector_threads(threads: int) -> None:
-    ipctk.set_num_threads(threads)
+    ipctk.set_num_threads(min(threads, os.cpu_count() or 1))
 
 
 class Detector:

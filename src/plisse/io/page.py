@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from plisse.core.errors import SceneError
+from plisse.io.summary import tell_chosen, verdict
 
 Series = Mapping[str, Sequence[float | None]]
 
@@ -85,9 +86,12 @@ def write_page(report: dict[str, Any], folder: Path, path: Path) -> None:
 
 def _head(report: dict[str, Any]) -> str:
     threads = report["threads"]
+    auto = report.get("auto")
+    chosen = f"<p class=about>Chosen from the scene: {escape(tell_chosen(auto))}</p>" if auto else ""
     return (
         f"<h1>{escape(str(report['scene']))}</h1>\n<p class=about>plisse {escape(str(report['version']))}, "
         f"{threads} thread{'s' if threads != 1 else ''}, {_number(report['wall_s'])} s in all</p>"
+        f"<p>{escape(verdict(report))}</p>{chosen}"
     )
 
 

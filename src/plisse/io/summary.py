@@ -13,7 +13,7 @@ ROWS = (
     ("steps", "steps", "count"),
     ("Newton iterations", "newton_iterations", "count"),
     ("time [s]", "wall_s", "number"),
-    ("in equilibrium", "converged", "truth"),
+    ("converged", "converged", "truth"),
     ("residual [m/s]", "residual", "number"),
     ("force balance", "force_balance", "number"),
     ("energy [J]", "energy", "number"),
@@ -31,11 +31,19 @@ def summarise(report: dict[str, Any]) -> str:
     lines = [verdict(report), ""]
     lines += [f"plisse {report['version']}, {report['threads']} threads, {report['wall_s']:.1f} s in all"]
     if report.get("auto"):
-        chosen = ", ".join(f"{key} = {_number(value)}" for key, value in report["auto"].items())
-        lines.append(f"chosen from the scene: {chosen}")
+        lines.append(f"chosen from the scene: {tell_chosen(report['auto'])}")
     if levels:
         lines += ["", *_columns(levels), "", *_times(levels)]
     return "\n".join(lines)
+
+
+def tell_chosen(auto: dict[str, Any]) -> str:
+    """What stands for the values that a scene left open; of several shells one number each."""
+    told = []
+    for key, value in auto.items():
+        numbers = value if isinstance(value, list) else [value]
+        told.append(f"{key} = {', '.join(_number(number) for number in numbers)}")
+    return "; ".join(told)
 
 
 def verdict(report: dict[str, Any]) -> str:
@@ -49,11 +57,11 @@ def verdict(report: dict[str, Any]) -> str:
     clean = f"{found} intersections in {checked} states checked"
     if status != "done":
         return f"{name}: {status} at step {last['steps']} of level {last['level']}; {clean}; go on with --resume."
-    static = last["unconverged_steps"] is None
+    static = last.get("unconverged_steps") is None
     if static:
         ended = "in equilibrium" if last["converged"] else "NOT in equilibrium"
         return f"{name}: {ended} on level {last['level']} ({last['triangles']:,} triangles); {clean}."
-    missed = last["unconverged_steps"]
+    missed = last.get("unconverged_steps")
     ended = "every step met its tolerance" if not missed else f"{missed} steps did NOT meet their tolerance"
     return f"{name}: {last['steps']} time steps, {ended}; {clean}."
 
