@@ -13,7 +13,7 @@ from typing import Any
 
 from plisse._version import __version__
 from plisse.commands import add_commands, telling_start
-from plisse.core.errors import SceneError
+from plisse.core.errors import SceneError, counted
 
 BENCHES = ("newton", "contact", "drop", "start", "pcs", "cusick", "export")
 PARTS = ("speed-93k", "speed-371k", "preview", "interruption", "levels")  # of the bench pcs
@@ -193,11 +193,13 @@ def _conclude(report: dict[str, Any], out: Path) -> int:
     level, static = levels[-1], levels[-1]["unconverged_steps"] is None
     ended = "done" if not static else "in equilibrium" if level["converged"] else "stopped"
     steps = " + ".join(str(entry["steps"]) for entry in levels)
+    keys = ("newton_iterations", "intersections", "states_checked")
+    total = {key: sum(entry[key] for entry in levels) for key in keys}
     print(
-        f"{report['scene']}: {ended} after {steps} steps, {sum(entry['newton_iterations'] for entry in levels)} Newton "
-        f"iterations, {report['wall_s']:.1f} s; {level['vertices']} vertices, "
-        f"{sum(entry['intersections'] for entry in levels)} intersections in "
-        f"{sum(entry['states_checked'] for entry in levels)} states checked."
+        f"{report['scene']}: {ended} after {steps} step{'' if steps == '1' else 's'}, "
+        f"{counted(total['newton_iterations'], 'Newton iteration')}, {report['wall_s']:.1f} s; "
+        f"{level['vertices']:,} vertices, "
+        f"{counted(total['intersections'], 'intersection')} in {counted(total['states_checked'], 'checked state')}."
     )
     print(f"picture: {out / ('levels.png' if len(levels) > 1 else 'preview.png')}")
     print(f"report:  {out / 'report.html'}")

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from plisse._version import __version__
+from plisse.core.errors import counted
 from plisse.core.potential import Clock, Floats
 from plisse.core.state import Checkpoint, State
 from plisse.io.geometry import Geometry
@@ -200,8 +201,8 @@ class Run:
         path = self._draw(state.level, state.x)
         if self.line and self.ladder.finest > 0:
             self.line.say(
-                f"level {state.level}: {run.tally.system.n_shell} vertices, {state.step} steps, {wall:.1f} s, "
-                f"{'in equilibrium' if state.converged else 'not in equilibrium'}; picture {path}"
+                f"level {state.level}: {run.tally.system.n_shell:,} vertices, {counted(state.step, 'step')}, "
+                f"{wall:.1f} s, {'in equilibrium' if state.converged else 'not in equilibrium'}; picture {path}"
             )
         elif self.line:
             self.line.end()

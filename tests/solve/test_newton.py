@@ -8,10 +8,11 @@ from tests.potentials import BALL, CASES, SHEET, SURFACE, as_matrix, touching
 from tests.progressive.scenes import make_newton, make_system
 
 from plisse.contact.barrier import Barrier
+from plisse.contact.halfspace import HalfSpace
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Clock, Floats, Hessian, Pattern, Potential, Sum
 from plisse.energies.inertia import Inertia
-from plisse.energies.loads import Pressure
+from plisse.energies.loads import Gravity, Pressure
 from plisse.energies.membrane import Membrane
 from plisse.progressive.steps import Step, solve_step
 from plisse.solve.linear import make_solver
@@ -172,3 +173,20 @@ def test_caller_can_stop_between_iterates() -> None:
     newton, free = Newton(make_solver()), np.ones(len(SHEET.X), bool)
     first = next(newton.iterate(objective, x, free, stop=1e-10, max_iterations=30))
     assert newton.factorisations == 1 and not first.x.flags.writeable
+
+
+def test_an_iterate_that_is_blocked_names_the_vertices() -> None:
+    x = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1e-3 + 1e-9], [2.0, 0.0, 1.0]])
+    up, all_three = np.array([0.0, 0.0, 1.0]), np.arange(3, dtype=np.int32)
+    plane = HalfSpace(np.zeros(3), up, all_three, np.ones(3), kappa=1e-12, dhat=1e-3, offset=1e-3)
+    mass = np.ones(3)
+    objective = Sum([Inertia(mass, x, 1.0), Gravity(mass, np.array([0.0, 0.0, -1.0])), plane], Clock())
+    iterate = next(
+        iter(Newton(make_solver("auto")).iterate(objective, x, np.ones(3, bool), stop=0.0, max_iterations=1))
+    )
+    assert iterate.allowed < 1e-3 and iterate.blocked == (1,)
+    free = x + np.array([0.0, 0.0, 1.0])
+    iterate = next(
+        iter(Newton(make_solver("auto")).iterate(objective, free, np.ones(3, bool), stop=0.0, max_iterations=1))
+    )
+    assert iterate.allowed > 0.4 and iterate.blocked == ()

@@ -8,6 +8,11 @@ class SceneError(Exception):
     """An impossible or misspelt scene; its message is one sentence that names the culprit and the remedy."""
 
 
+def counted(count: int, thing: str) -> str:
+    """A number with what it counts: "1 step", "3 steps"."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def suggest(word: str, known: Iterable[str]) -> str:
     """A parenthesis that names the nearest known word, or nothing: ' (did you mean "friction"?)'."""
     near = get_close_matches(word, list(known), n=1)

@@ -6,6 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from plisse.core.errors import counted
+
 # what is told of a level: how it is called, its field in the report, how it is written
 ROWS = (
     ("vertices", "vertices", "count"),
@@ -54,7 +56,7 @@ def verdict(report: dict[str, Any]) -> str:
     last, status = levels[-1], report.get("status", "done")
     found = sum(level["intersections"] for level in levels)
     checked = sum(level["states_checked"] for level in levels)
-    clean = f"{found} intersections in {checked} states checked"
+    clean = f"{counted(found, 'intersection')} in {counted(checked, 'checked state')}"
     if status != "done":
         return f"{name}: {status} at step {last['steps']} of level {last['level']}; {clean}; go on with --resume."
     static = last.get("unconverged_steps") is None
