@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 import plisse.climb
+import plisse.run
 from plisse.cli import main
+from plisse.io.run_store import RunStore
 
 DRAPE = """[[shell]]
 shape = "grid"
@@ -460,6 +462,82 @@ def kill_at(process: subprocess.Popen[str], out: Path, *, seconds: float, steps:
         process.kill()
     process.communicate()
     return process.returncode == -signal.SIGKILL
+
+
+def test_a_run_that_another_command_made_meanwhile_is_gone_on_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene, out = make_scene(tmp_path, SCENES["levels"]), tmp_path / "out"
+    check = plisse.run.check_start
+
+    def slow(system: Any) -> None:
+        check(system)
+        monkeypatch.setattr(plisse.run, "check_start", check)
+        assert run(scene, out) == 0
+
+    monkeypatch.setattr(plisse.run, "check_start", slow)
+    assert run(scene, out, "--resume") == 0
+    report = json.loads((out / "report.json").read_text())
+    assert report["status"] == "done" and len(report["levels"]) == 2
+
+
+def test_an_interruption_just_after_a_checkpoint_keeps_its_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene, whole, out = make_scene(tmp_path, SCENES["bdf2"]), tmp_path / "whole", tmp_path / "out"
+    assert run(scene, whole) == 0
+    write = RunStore.write_checkpoint
+
+    def interrupted(store: RunStore, at: Any) -> None:
+        write(store, at)
+        if at.state.step == 10:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(RunStore, "write_checkpoint", interrupted)
+        assert run(scene, out) == 130
+    assert run(scene, out, "--resume") == 0
+    assert differences(contents(out), contents(whole)) == []
+
+
+def test_a_run_that_was_killed_in_its_first_level_has_a_report(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene, out = make_scene(tmp_path, SCENES["euler"]), tmp_path / "out"
+    assert run(scene, out) == 0
+    # what a kill leaves: no report yet, and the word that it is at work
+    (out / "report.json").unlink()
+    about = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps(about | {"status": "running"}))
+    capsys.readouterr()
+    assert main(["report", str(out)]) == 0
+    told = capsys.readouterr().out
+    assert "killed at step 12 of level 0" in told and "go on with --resume" in told and "time [s]" in told
+    fcntl = pytest.importorskip("fcntl")
+    with (out / ".lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert main(["report", str(out)]) == 0
+    assert "running at step 12 of level 0" in capsys.readouterr().out
+
+
+def test_the_advice_after_too_few_steps_leads_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene = make_scene(tmp_path, SCENES["direct"])
+    assert run(scene, tmp_path / "direct", "--set", "time.max_steps=3") == 1
+    assert "--set time.max_steps=…, and --overwrite" in capsys.readouterr().err
+    scene = make_scene(tmp_path, SCENES["levels"])
+    assert run(scene, tmp_path / "levels", "--set", "time.max_steps=3") == 1
+    assert "`plisse refine" in capsys.readouterr().err
+    assert main(["refine", str(tmp_path / "levels"), "--threads", "1"]) == 1
+    assert "6 steps" in capsys.readouterr().err
+
+
+def test_more_levels_are_looked_at_as_a_new_run_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene, out = make_scene(tmp_path, SCENES["levels"]), tmp_path / "out"
+    arguments = ["--set", "shell.material.thickness=0.02", "--set", "hierarchy.levels=1", "--preview-only"]
+    assert run(scene, out, *arguments) in (0, 1)
+    assert main(["refine", str(out), "--levels", "6"]) == 2
+    assert "no thin shell" in capsys.readouterr().err
+    assert json.loads((out / "scene.json").read_text())["hierarchy"]["levels"] == 1
 
 
 @pytest.mark.slow

@@ -23,16 +23,14 @@ from plisse.scene.sources import MeshSource
 FREE = 0.9  # part of the machine's memory that a run may take
 
 
-def check_geometry(scene: Scene, base: Path, *, to_level: int | None = None, any_size: bool = False) -> Geometry:
-    """The scene's geometry, or a SceneError where its lengths or its size make no sense.
+def check_geometry(scene: Scene, geometry: Geometry, *, to_level: int | None = None, any_size: bool = False) -> None:
+    """Raises SceneError where a scene's lengths or its size make no sense.
 
     to_level: the finest level that is asked for. any_size: also what does not seem to fit into memory.
     """
-    geometry = load_geometry(scene, base)
     check_lengths(scene, geometry)
     if not any_size:
         check_size(estimate(scene, geometry, to_level), FREE * memory())
-    return geometry
 
 
 def memory() -> float:
@@ -47,7 +45,8 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
     """Lines about a scene that can be simulated; a SceneError otherwise."""
     scene = load_scene(path, overrides)
     with inside(str(path)):
-        geometry = check_geometry(scene, path.parent)
+        geometry = load_geometry(scene, path.parent)
+        check_geometry(scene, geometry)
         system = System(scene, geometry)
         check_start(system)
     lines = [f"{path}: can be simulated."]

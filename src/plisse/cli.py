@@ -40,7 +40,6 @@ def build_parser() -> argparse.ArgumentParser:
     old = run.add_mutually_exclusive_group()
     old.add_argument("--resume", action="store_true", help="go on with the run that the folder holds, if it does")
     old.add_argument("--overwrite", action="store_true", help="replace the run that the folder holds")
-    run.add_argument("--yes", action="store_true", help="go on also where memory does not seem to suffice")
     run.set_defaults(action=_until_stopped(_run))
 
     refine = commands.add_parser("refine", help="go on with a run: tighter, finer, or where it was interrupted")
@@ -55,6 +54,7 @@ def build_parser() -> argparse.ArgumentParser:
             "--check-every", type=_count, default=10, metavar="N",
             help="states from one look of the independent detector to the next (default: 10)",
         )  # fmt: skip
+        command.add_argument("--yes", action="store_true", help="go on also where memory does not seem to suffice")
         command.add_argument("--quiet", action="store_true", help="no progress, only what stays worth reading")
 
     add_commands(commands)
@@ -181,6 +181,7 @@ def _refine(options: argparse.Namespace) -> int:
         levels=options.levels,
         to_level=options.to_level,
         check_every=options.check_every,
+        any_size=options.yes,
         progress=sys.stderr,
         quiet=options.quiet,
     )
@@ -222,10 +223,15 @@ def _conclude(report: dict[str, Any], out: Path) -> int:
     if level["contacts"] == 0 and level["force_balance"] > 0.5:
         print("plisse: nothing holds the shells up: add a pin, a floor or a collider below them.", file=sys.stderr)
     else:
+        if level.get("stalled"):
+            advice = "nothing lower is found from there; try a smaller time.h or a larger solver.tol, with --overwrite"
+        elif report["method"] in ("direct", "plain"):
+            advice = "allow more steps with --set time.max_steps=…, and --overwrite"
+        else:
+            advice = f"go on with `plisse refine {out}`"
         print(
-            f"plisse: no equilibrium on level {level['level']} after {level['steps']} steps (residual "
-            f"{level['residual']:.2g}, force balance {level['force_balance']:.2g}): go on with `plisse refine {out}`, "
-            "or allow more steps with --set time.max_steps=….",
+            f"plisse: no equilibrium on level {level['level']} after {counted(level['steps'], 'step')} (residual "
+            f"{level['residual']:.2g}, force balance {level['force_balance']:.2g}): {advice}.",
             file=sys.stderr,
         )
     return 1

@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from plisse._version import __version__
-from plisse.core.errors import counted
+from plisse.core.errors import SceneError, counted
 from plisse.core.potential import Clock, Floats
 from plisse.core.state import Checkpoint, State
 from plisse.io.geometry import Geometry
-from plisse.io.page import write_page
+from plisse.io.page import make_page
 from plisse.io.progress import ProgressLine
 from plisse.io.render import COLLIDER_COLOR, SHELL_COLORS, Body, Camera, Ground, frame, render, render_strip
-from plisse.io.run_store import RunStore, StoreError
+from plisse.io.run_store import RunStore, StoreError, lock_run
 from plisse.io.watch import Watch
 from plisse.progressive.assemble import System
 from plisse.progressive.consistency import compare_levels
@@ -54,7 +54,7 @@ class Run:
         self.ladder, self.store, self.threads, self.check_every, self.more = ladder, store, threads, check_every, more
         self.scene = ladder.scene
         self.dynamic = self.scene.time.mode == "dynamic"
-        self.about = store.read_json("run.json")
+        self.about = store.read_about()
         found = (store.read_checkpoint(level) for level in store.levels())
         self.kept: dict[int, Checkpoint] = {at.state.level: at for at in found if at is not None}
         known = sum(report["wall_s"] for report in self._level_reports())
@@ -149,7 +149,11 @@ class Run:
         except StoreError:
             raise
         except BaseException:
-            if run is not None and run.state.step > 0:
+            # what the disk holds counts: the interruption may have come between it and our knowing of it
+            at = None if run is None else self.store.read_checkpoint(run.state.level)
+            if run is not None and at is not None and at.state.step > 0:
+                run.state = at.state
+                self.kept[at.state.level] = at
                 self._close(run)
             raise
         assert run is not None
@@ -238,7 +242,7 @@ class Run:
             with self.store.replacing("levels.png") as path:
                 render_strip(path, [bodies for bodies, _ in drawn], labels, ground=drawn[-1][1], size=STRIP)
         with self.store.replacing("report.html") as path:
-            write_page(report, folder, path)
+            path.write_text(make_page(report, folder), encoding="utf-8")
         self.note(status=status)
         return report
 
@@ -290,6 +294,37 @@ class Run:
                 kept, stiffer = self.ladder.softened(level)
                 out |= {f"level-{level}.compression": kept, f"level-{level}.bending": stiffer}
         return out
+
+
+def read_report(folder: Path) -> dict[str, Any]:
+    """A run's report; of one that is at work, or was killed, as far as it has come."""
+    store = RunStore(folder)
+    about = store.read_about()
+    if about["status"] != "running":
+        return store.read_json("report.json")
+    try:
+        with lock_run(folder):
+            status = "killed"
+    except SceneError:
+        status = "running"
+    scene = store.read_json("scene.json")
+    dynamic = scene["time"]["mode"] == "dynamic"
+    found = [at for level in store.levels() if (at := store.read_checkpoint(level)) is not None]
+    levels = [report_level(at, store.read_steps(at.state.level, at.state.step), dynamic=dynamic) for at in found]
+    return {
+        "version": about["version"],
+        "scene": scene["name"],
+        "status": status,
+        "resumed": about["resumed"],
+        "method": scene["hierarchy"]["method"],
+        "finest": scene["hierarchy"]["levels"] - 1,
+        "threads": about["threads"],
+        "seed": scene["seed"],
+        "wall_s": sum(level["wall_s"] for level in levels),
+        "contact": {name: scene["contact"][name] for name in OPEN},
+        "auto": {f"contact.{name}": scene["contact"][name] for name in about["open"]},
+        "levels": levels,
+    }
 
 
 def _is_good_start(state: State) -> bool:

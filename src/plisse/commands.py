@@ -114,10 +114,11 @@ def telling_start(scene: Path) -> Iterator[None]:
 
 
 def _report(options: argparse.Namespace) -> int:
+    from plisse.climb import read_report
     from plisse.io.run_store import RunStore
 
-    store = RunStore.open(options.run)
-    report = store.read_json("report.json")
+    RunStore.open(options.run)
+    report = read_report(options.run)
     if options.html or options.out:
         from plisse.io.page import write_page
 

@@ -14,7 +14,7 @@ from plisse.climb import OPEN, Run
 from plisse.contact.check import use_detector_threads
 from plisse.core.errors import SceneError
 from plisse.io.changes import name_change
-from plisse.io.geometry import Geometry
+from plisse.io.geometry import Geometry, load_geometry
 from plisse.io.run_store import RunStore, StoreError, lock_run
 from plisse.io.scene_file import scene_from_dict, scene_to_dict
 from plisse.kernels.cache import find_cache_root
@@ -58,7 +58,8 @@ def run_scene(
     last = finest if to_level is None else to_level
     if not 0 <= last <= finest:
         raise SceneError(f"There is no level {last}: the scene has levels 0 to {finest}.")
-    geometry = check_geometry(scene, base, to_level=last, any_size=any_size)
+    geometry = load_geometry(scene, base)
+    check_geometry(scene, geometry, to_level=last, any_size=any_size)
     ladder = Ladder.of(scene, geometry)
     first = last if scene.hierarchy.method in ("direct", "plain") else 0
     store = RunStore(out)
@@ -68,7 +69,9 @@ def run_scene(
     for note in geometry.notes if progress else ():
         print(f"note: {note}", file=progress, flush=True)
     with lock_run(out):
+        # another command may have been here since
         _refuse_old(out, resume=resume, overwrite=overwrite)
+        going_on = resume and store.exists
         if going_on:
             about = _check_unchanged(store, scene, ladder.base)
             if about["first"] != first:
@@ -99,6 +102,7 @@ def refine_run(
     levels: int | None = None,
     to_level: int | None = None,
     check_every: int = 10,
+    any_size: bool = False,
     progress: TextIO | None = None,
     quiet: bool = False,
 ) -> dict[str, Any]:
@@ -110,7 +114,9 @@ def refine_run(
     store = RunStore.open(folder)
     with lock_run(folder):
         scene = _refined(scene_from_dict(store.read_json("scene.json"), folder), folder, tol=tol, levels=levels)
-        ladder = Ladder.of(scene, store.read_geometry())
+        geometry = store.read_geometry()
+        check_geometry(scene, geometry, to_level=to_level, any_size=any_size)
+        ladder = Ladder.of(scene, geometry)
         last = ladder.finest if to_level is None else to_level
         stands = max(store.levels(), default=0)
         if not stands <= last <= ladder.finest:
@@ -157,7 +163,7 @@ def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> dict[str, Any]:
     """What run.json says of a run, if it is of this very scene."""
-    about, old = store.read_json("run.json"), store.read_json("scene.json")
+    about, old = store.read_about(), store.read_json("scene.json")
     # what the scene left open was filled in when the run began
     contact = {key: value for key, value in old["contact"].items() if key not in about["open"]}
     change = name_change(old | {"contact": contact}, scene_to_dict(scene), store.read_geometry(), geometry)

@@ -153,6 +153,7 @@ def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) 
         "steps": state.step,
         "newton_iterations": state.newton_iterations,
         "wall_s": round(last["wall"], 3),
+        "stalled": state.stalled,
         "converged": counts.unconverged == 0 if dynamic else state.converged,
         "residual": state.residual,
         "force_balance": state.force_balance,

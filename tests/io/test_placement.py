@@ -27,7 +27,9 @@ def place(*bodies, **more):
     for collider, mesh in zip(scene.colliders, geometry.colliders, strict=True):
         found[collider.name] = None if mesh is None else mesh.X
     # nothing starts in touch
-    check_start(System(scene, geometry))
+    system = System(scene, geometry)
+    check_start(system)
+    assert system.contact_count(system.x0) == 0
     return scene, found
 
 
@@ -169,3 +171,26 @@ def test_a_tilted_half_space_carries_nothing():
 def test_a_floor_without_a_height_on_which_a_shell_rests_stays_at_zero(rest):
     scene, x = place(CLOTH | {"drop_height": 0.5} | rest, FLOOR)
     assert scene.colliders[0].half_space.point[2] == 0.0 and x["cloth"][:, 2].min() == pytest.approx(0.5)
+
+
+def test_room_is_left_for_the_reach_of_contact():
+    _, x = place(CLOTH | {"rest_on": "ball"}, BALL, contact={"dhat": "5 cm"})
+    assert x["cloth"][:, 2].min() > x["ball"][:, 2].max() + 0.05
+    # a large scene's own dhat is longer than the usual room
+    place(CLOTH | {"width": 20, "height": 20, "rest_on": "ball"}, BALL)
+
+
+def test_a_floor_that_is_placed_by_other_keys_stays_there():
+    for keys in (
+        {"translate": [0, 0, -2]},
+        {"rotate": [0, 20, 0], "translate": [0, 0, -2]},
+        {"scale": 3, "height": -1},
+    ):
+        scene, _ = place(CLOTH, FLOOR | keys)
+        assert scene.colliders[0].half_space.point[2] == keys.get("height", 0.0)
+
+
+def test_dropping_onto_all_colliders_counts_level_half_spaces():
+    low = BALL | {"translate": [0, 0, -5]}
+    _, x = place(CLOTH | {"drop_height": 0.2}, low, FLOOR | {"height": 0})
+    assert x["cloth"][:, 2].min() == pytest.approx(0.2)

@@ -61,6 +61,7 @@ def test_everything_at_once(tmp_path):
         "Dropped 2 triangles with the same corners as an earlier one.",
         "Dropped a vertex that no triangle uses.",
         f"Turned {flips} triangles, so that neighbours wind alike and closed surfaces face outwards.",
+        "Vertices are numbered anew: check pins that go by number.",
     ]
     back = load(tmp_path / "b.ply")
     assert len(back.X) == n and len(back.triangles) == m

@@ -15,7 +15,7 @@ _FORCE, _PRESSURE, _SPEED = (1, 1, -2, 0), (1, -1, -2, 0), (0, 1, -1, 0)
 
 # factor to the SI unit (angles: to degrees) and dimension
 UNITS: dict[str, tuple[float, Dimension]] = {
-    "nm": (1e-9, _LENGTH), "um": (1e-6, _LENGTH), "µm": (1e-6, _LENGTH), "mm": (1e-3, _LENGTH),
+    "nm": (1e-9, _LENGTH), "um": (1e-6, _LENGTH), "µm": (1e-6, _LENGTH), "μm": (1e-6, _LENGTH), "mm": (1e-3, _LENGTH),
     "cm": (1e-2, _LENGTH), "dm": (0.1, _LENGTH), "m": (1.0, _LENGTH), "km": (1e3, _LENGTH),
     "in": (0.0254, _LENGTH), "ft": (0.3048, _LENGTH), "yd": (0.9144, _LENGTH),
     "mg": (1e-6, _MASS), "g": (1e-3, _MASS), "kg": (1.0, _MASS), "t": (1e3, _MASS),
@@ -59,16 +59,14 @@ def as_quantity(key: str, value: Any, unit: str | None) -> Any:
     if not isinstance(value, str):
         return value
     found = _QUANTITY.match(value.strip())
-    example = (
-        f'a number like 0.3 or a quantity like "0.3 {unit or "%"}"' if unit != "1" else 'a number like 0.3 or "30 %"'
-    )
     if found is None:
+        example = f'a number like 0.3 or a quantity like "0.3 {unit or "%"}"'
         raise SceneError(f"{key} must be {example}, not {told(value)}.")
     number = float(found[1].replace("_", ""))
     if not found[2]:
         return number
     factor, dimension = _read_unit(key, value, found[2])
-    want_factor, want = _read_unit(key, value, unit) if unit and unit != "1" else (1.0, (0, 0, 0, 0))
+    want_factor, want = _read_unit(key, value, unit) if unit else (1.0, (0, 0, 0, 0))
     if dimension != want:
         kind = f'is not a unit of {unit}: write it in {unit}, e.g. "1 {unit}"' if want != (0,) * 4 else "is not needed"
         raise SceneError(f"{key} = {told(value)}: {told(found[2])} {kind}.")
@@ -91,8 +89,8 @@ def _read_unit(key: str, value: str, text: str) -> tuple[float, Dimension]:
     for number, part in enumerate(text.translate(_RAISED).split("/")):
         sign = 1 if number == 0 else -1
         for word in re.split(r"[\s*·]+", part.strip()):
-            if word == "1" and number == 0:
-                continue
+            if word in ("", "1") and number == 0 and "/" in text:
+                continue  # 24 /s, 24 1/s
             found = _FACTOR.match(word)
             if found is None or found[1] not in UNITS:
                 name = found[1] if found is not None else word

@@ -1,5 +1,6 @@
 """From a scene to meshes in the world."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,6 +54,12 @@ class Loaded:
     mesh: Mesh
     placed: Floats
     track: Track | None = None
+
+
+def scene_size(shells: Sequence[Mesh]) -> float:
+    """Diagonal of the box around all shells' rest shapes over √3 [m]."""
+    X = np.concatenate([mesh.X for mesh in shells])
+    return float(np.linalg.norm(np.ptp(X, axis=0)) / np.sqrt(3.0))
 
 
 def load_geometry(scene: Scene, base: Path) -> Geometry:
@@ -151,7 +158,7 @@ def _select(pin: Pin, shell: Shell, loaded: Loaded, base: Path) -> Ints:
 def _read_ids(path: Path) -> list[int]:
     """The numbers in a text file, apart by blanks or commas; # begins a comment."""
     try:
-        lines = path.read_text(encoding="utf-8").splitlines()
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
         raise SceneError(f"{path} does not exist: correct the name of the file with vertex ids.") from None
     except (OSError, UnicodeDecodeError) as error:

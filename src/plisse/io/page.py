@@ -57,7 +57,19 @@ svg .grid { stroke: #e3e7eb; } svg .axis { stroke: #8b959e; }
 
 
 def write_page(report: dict[str, Any], folder: Path, path: Path) -> None:
-    """Writes the page of a report; pictures are looked for in the run's `folder` and left out where there are none."""
+    """Writes the page of a report to a file of its own."""
+    partial = path.with_name(path.name + ".part")
+    try:
+        partial.write_text(make_page(report, folder), encoding="utf-8")
+        os.replace(partial, path)
+    except OSError as error:
+        raise SceneError(
+            f"Cannot write the page {path} ({error.strerror}): choose a folder that can be written."
+        ) from error
+
+
+def make_page(report: dict[str, Any], folder: Path) -> str:
+    """The page of a report; pictures are looked for in the run's `folder` and left out where there are none."""
     levels = report["levels"]
     parts = [
         _head(report),
@@ -67,21 +79,13 @@ def write_page(report: dict[str, Any], folder: Path, path: Path) -> None:
         _histories(levels),
         _times(levels),
     ]
-    text = (
+    return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(str(report['scene']))} – plisse</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(part for part in parts if part)
         + "\n</body>\n</html>\n"
     )
-    partial = path.with_name(path.name + ".part")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        raise SceneError(
-            f"Cannot write the page {path} ({error.strerror}): choose a folder that can be written."
-        ) from error
 
 
 def _head(report: dict[str, Any]) -> str:

@@ -8,9 +8,10 @@ import numpy as np
 
 from plisse.core.errors import SceneError, suggest
 from plisse.core.mesh import Floats
-from plisse.io.geometry import load_collider, load_shell
+from plisse.io.geometry import load_collider, load_shell, scene_size
 from plisse.scene.colliders import HalfSpace, move_half_space
 from plisse.scene.scene import Scene
+from plisse.scene.settings import choose_lengths
 
 GAP = 0.01  # room between a body and what is put below or above it by default [m]
 LEVEL = 1.0 - 1e-9  # from this height of its unit normal on a half-space is level
@@ -28,15 +29,16 @@ def place(scene: Scene, base: Path, *, loose: Collection[int], floors: Collectio
     if any(scene.shells[i].translate != (0.0, 0.0, 0.0) for i in resting):
         i = next(i for i in resting if scene.shells[i].translate != (0.0, 0.0, 0.0))
         raise SceneError(f"{scene.shells[i].name}: rest_on and drop_height place the shell: remove them or translate.")
-    gap = max(GAP, 3.0 * max(s.material.thickness for s in scene.shells), 3.0 * (scene.contact.offset or 0.0))
     held_up = _below(scene, resting)
     # a floor on which a shell rests stays, as other colliders do
     named = {scene.shells[i].rest_on for i in resting}
     alone = None in named and all(collider.mesh is None for collider in scene.colliders)
     floors = [] if alone else [i for i in floors if scene.colliders[i].name not in named]
-    shells = {i: load_shell(shell, base, scene.seed).placed for i, shell in enumerate(scene.shells)}
+    loaded = [load_shell(shell, base, scene.seed) for shell in scene.shells]
+    gap = _out_of_touch(scene, scene_size([body.mesh for body in loaded]))
+    shells = {i: body.placed for i, body in enumerate(loaded)}
     solids = {i: _placed(scene, i, base) for i in range(len(scene.colliders))}
-    scene = _rest(scene, resting, gap, shells, solids)
+    scene = _rest(scene, resting, floors, gap, shells, solids)
     low = [i for i in loose if scene.colliders[i].name not in held_up]
     scene = _sink(scene, low, gap, shells, solids)
     lowest = min(float(x[:, 2].min()) for x in [*shells.values(), *solids.values()] if x is not None)
@@ -44,6 +46,13 @@ def place(scene: Scene, base: Path, *, loose: Collection[int], floors: Collectio
     for i in floors:
         colliders[i] = replace(colliders[i], half_space=HalfSpace((0.0, 0.0, lowest - gap)))
     return replace(scene, colliders=tuple(colliders))
+
+
+def _out_of_touch(scene: Scene, size: float) -> float:
+    """Room [m] that leaves contact nothing to do; size: of the scene [m]."""
+    contact = scene.contact
+    offset, dhat = choose_lengths(contact, thinnest=min(s.material.thickness for s in scene.shells), size=size)
+    return max(GAP, 3.0 * max(s.material.thickness for s in scene.shells), 1.5 * (offset + dhat))
 
 
 def _placed(scene: Scene, number: int, base: Path) -> Floats | None:
@@ -73,6 +82,7 @@ def _below(scene: Scene, resting: Collection[int]) -> set[str]:
 def _rest(
     scene: Scene,
     resting: Collection[int],
+    floors: Collection[int],
     gap: float,
     shells: dict[int, Floats],
     solids: dict[int, Floats | None],
@@ -87,7 +97,7 @@ def _rest(
             raise SceneError(f"{ring} rest on each other: let one of them rest on something else.")
         for i in ready:
             shell = scene.shells[i]
-            place, top = _top(scene, shell.rest_on, shells, solids)
+            place, top = _top(scene, shell.rest_on, floors, shells, solids)
             x = shells[i]
             middle = (x.min(axis=0) + x.max(axis=0)) / 2
             height = gap if shell.drop_height is None else shell.drop_height
@@ -100,21 +110,28 @@ def _rest(
 
 
 def _top(
-    scene: Scene, name: str | None, shells: dict[int, Floats], solids: dict[int, Floats | None]
+    scene: Scene,
+    name: str | None,
+    floors: Collection[int],
+    shells: dict[int, Floats],
+    solids: dict[int, Floats | None],
 ) -> tuple[Floats | None, float]:
-    """Middle (2,) in the plane, None for a half-space, and the highest point [m] of what a shell rests on."""
+    """Middle (2,) in the plane, None for a half-space, and the highest point [m] of what a shell rests on.
+
+    floors: half-spaces that have no place yet.
+    """
     for i, shell in enumerate(scene.shells):
         if shell.name == name:
             return (shells[i][:, :2].min(axis=0) + shells[i][:, :2].max(axis=0)) / 2, float(shells[i][:, 2].max())
     chosen = [i for i, collider in enumerate(scene.colliders) if name is None or collider.name == name]
     meshes = [x for i in chosen if (x := solids[i]) is not None]
+    planes = [move_half_space(scene.colliders[i], 0.0) for i in chosen if solids[i] is None and i not in floors]
+    tops = [float(point[2]) for point, normal in planes if normal[2] > LEVEL]
     if meshes:
         x = np.concatenate(meshes)
-        return (x[:, :2].min(axis=0) + x[:, :2].max(axis=0)) / 2, float(x[:, 2].max())
-    for i in chosen:
-        point, normal = move_half_space(scene.colliders[i], 0.0)
-        if normal[2] > LEVEL:
-            return None, float(point[2])
+        return (x[:, :2].min(axis=0) + x[:, :2].max(axis=0)) / 2, max([float(x[:, 2].max()), *tops])
+    if tops:
+        return None, max(tops)
     if chosen:
         raise SceneError(
             f"{scene.colliders[chosen[0]].name} is a tilted half-space, which has no highest point to rest on: place "

@@ -27,6 +27,7 @@ PLANE = 2.0  # half a side of the square that stands for a half-space, in diagon
 class RecordedBody:
     """One surface of a recording.
 
+    framed: whether pictures are to hold it, as they do shells and colliders that move by themselves.
     material: its name, none for colliders; constants: the material's numbers, in SI units. triangles: shape (m, 3),
     numbered from the body's own first vertex. first, last: its rows in a frame (none for a half-space).
     """
@@ -38,6 +39,7 @@ class RecordedBody:
     first: int
     last: int
     constants: Mapping[str, float] = field(default_factory=dict)
+    framed: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +50,9 @@ class RecordedPlane(RecordedBody):
     middle: Floats = field(kw_only=True)
     reach: float = field(kw_only=True)
 
-    def corners(self, time: float) -> Floats:
-        """Positions at a time [s], shape (4, 3) [m], counter-clockwise as seen from outside."""
-        point, normal = move_half_space(self.collider, time)
+    def corners(self) -> Floats:
+        """Positions, shape (4, 3) [m], counter-clockwise as seen from outside."""
+        point, normal = move_half_space(self.collider, 0.0)
         helper = np.array([0.0, 1.0, 0.0]) if abs(normal[1]) < 0.9 else np.array([1.0, 0.0, 0.0])
         first = np.cross(helper, normal)
         first /= np.linalg.norm(first)
@@ -66,7 +68,6 @@ class Recording:
 
     name: the scene's. bodies: shells, then mesh colliders; planes: half-spaces, which frames do not hold.
     numbers: of the frames in the folder; times: theirs [s], shape (k,); rate: frames a second.
-    moments: the times in the scene's own schedule [s], shape (k,), by which half-spaces move.
     """
 
     folder: Path
@@ -78,7 +79,6 @@ class Recording:
     numbers: tuple[int, ...]
     times: Floats
     rate: float
-    moments: Floats
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -108,7 +108,7 @@ class Recording:
         x = self.positions(self.numbers[index])
         for body in bodies:
             if isinstance(body, RecordedPlane):
-                yield body.corners(float(self.moments[index]))
+                yield body.corners()
             else:
                 yield x[body.first : body.last]
 
@@ -120,8 +120,7 @@ class Recording:
                 f"There is no frame {number}: level {self.level} of {self.folder} has frames "
                 f"{self.numbers[0]} to {self.numbers[-1]}."
             )
-        index = self.numbers.index(number)
-        return replace(self, numbers=(number,), times=np.zeros(1), moments=self.moments[index : index + 1])
+        return replace(self, numbers=(number,), times=np.zeros(1))
 
 
 def open_recording(folder: Path, level: int | None = None) -> Recording:
@@ -137,7 +136,7 @@ def open_recording(folder: Path, level: int | None = None) -> Recording:
     scene = scene_from_dict(store.read_json("scene.json"), folder)
     static = scene.time.mode == "static"
     period = scene.time.step * (scene.time.frame_every or 1)
-    moments = _find_times(folder / f"level-{level}", frames[level], period)
+    times = _find_times(folder / f"level-{level}", frames[level], period)
     bodies = _find_bodies(folder / f"level-{level}" / "mesh.npz", scene)
     recording = Recording(
         folder,
@@ -147,9 +146,8 @@ def open_recording(folder: Path, level: int | None = None) -> Recording:
         bodies,
         (),
         frames[level],
-        np.arange(len(moments)) / STILLS if static else moments,
+        np.arange(len(times)) / STILLS if static else times,
         STILLS if static else 1.0 / period,
-        moments,
     )
     return replace(recording, planes=_find_planes(scene, recording))
 
@@ -213,7 +211,9 @@ def _find_bodies(path: Path, scene: Scene) -> tuple[RecordedBody, ...]:
             values = {entry.name: getattr(material, entry.name) for entry in fields(material)}
             constants = {key: float(value) for key, value in values.items() if type(value) in (int, float)}
         word = None if material is None else material.name
-        out.append(RecordedBody(name, number < shells, word, own, first, last, constants))
+        source = solids[number - shells].mesh if number >= shells else None
+        framed = number < shells or (source is not None and source.sequence is not None)
+        out.append(RecordedBody(name, number < shells, word, own, first, last, constants, framed))
     return tuple(out)
 
 

@@ -222,7 +222,7 @@ def _save(picture: Image.Image, path: str | Path) -> None:
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        picture.save(path, format="PNG")
+        picture.save(path, format="JPEG" if path.suffix.lower() in (".jpg", ".jpeg") else "PNG")
     except OSError as error:
         raise SceneError(f"The picture {path} cannot be written: {error.strerror or error}.") from error
 

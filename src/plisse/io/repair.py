@@ -61,6 +61,8 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
 
     if not told.sentences:
         told.sentences.append("Found nothing to mend.")
+    elif len(mesh.X) < len(polygons.X):
+        told.sentences.append("Vertices are numbered anew: check pins that go by number.")
     if twisted:
         told.sentences.append(f"Left {twisted} surface(s) with one side only, like a Möbius strip.")
     first = 0 if out.suffix.lower() == ".ply" else 1

@@ -37,6 +37,7 @@ except ImportError:  # not on Windows: there, two commands in one folder are not
 
 TOP = ("scene.json", "run.json", "report.json", "report.html", "preview.png", "levels.png", "geometry.npz")
 OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy")
+ABOUT = {"version", "status", "threads", "resumed", "wall_s", "first", "open"}  # what run.json holds
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -221,6 +222,15 @@ class RunStore:
             raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
 
     # --- files ------------------------------------------------------------------------------------------------------
+
+    def read_about(self) -> dict[str, Any]:
+        """How the run was started and how it stands."""
+        about = self.read_json("run.json")
+        if not ABOUT <= about.keys():
+            raise SceneError(
+                f"{self.folder / 'run.json'} was written by another version of plisse: run the scene again."
+            )
+        return about
 
     def read_json(self, name: str) -> dict[str, Any]:
         try:

@@ -24,6 +24,8 @@ Table = dict[str, Any]
 Path_ = tuple[str | int, ...]
 
 SOURCE_KEYS = tuple(entry.key for entry in entries(MeshSource))
+# any of these gives a floor its place
+PLACES = {"height", "translate", "rotate", "scale"}
 # what a record's field is called where it differs from its key
 FIELDS = {"shell": "shells", "collider": "colliders", "pin": "pins"}
 
@@ -41,7 +43,7 @@ def scene_from_dict(data: Mapping[str, Any], base: Path) -> Scene:
             scene.at(time)
     tables = data.get("collider", ())
     loose = [i for i, table in enumerate(tables) if _is_generated(table) and "translate" not in table]
-    floors = [i for i, table in enumerate(tables) if table.get("shape") == "floor" and "height" not in table]
+    floors = [i for i, table in enumerate(tables) if table.get("shape") == "floor" and not PLACES & set(table)]
     return place(scene, base, loose=loose, floors=floors)
 
 

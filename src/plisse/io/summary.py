@@ -58,7 +58,8 @@ def verdict(report: dict[str, Any]) -> str:
     checked = sum(level["states_checked"] for level in levels)
     clean = f"{counted(found, 'intersection')} in {counted(checked, 'checked state')}"
     if status != "done":
-        return f"{name}: {status} at step {last['steps']} of level {last['level']}; {clean}; go on with --resume."
+        remedy = "" if status == "running" else "; go on with --resume"
+        return f"{name}: {status} at step {last['steps']} of level {last['level']}; {clean}{remedy}."
     static = last.get("unconverged_steps") is None
     if static:
         ended = "in equilibrium" if last["converged"] else "NOT in equilibrium"

@@ -235,10 +235,6 @@ class System:
         movable = np.flatnonzero(~self.passive[: self.n_shell]).astype(np.int32)
         for collider in self.scene.colliders:
             if collider.half_space is not None:
-                if collider.motion:
-                    raise SceneError(
-                        f"{collider.name} is a half-space, which cannot move: use a box for a moving floor."
-                    )
                 point, normal = move_half_space(collider, 0.0)
                 area = self.shells.vertex_areas[movable]
                 self.half_spaces.append(

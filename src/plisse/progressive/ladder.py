@@ -13,9 +13,9 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.hierarchy.hierarchy import Hierarchy, build_levels, is_flat
 from plisse.hierarchy.prolongation import Prolongation
-from plisse.io.geometry import Geometry, load_geometry
+from plisse.io.geometry import Geometry, load_geometry, scene_size
 from plisse.progressive.assemble import Extra, Finer, Proxy, System
-from plisse.progressive.scales import scene_size, settle_contact
+from plisse.progressive.scales import settle_contact
 from plisse.progressive.shells import ShellModel
 from plisse.scene.scene import Scene
 
@@ -105,7 +105,7 @@ class Ladder:
         bending r times as stiff, as evaluating it on a mesh with edges of that length would; Loop's rule is smooth.
         """
         proxy, g = self.scene.hierarchy.proxy, float(np.linalg.norm(self.scene.gravity))
-        size, up = scene_size(self.base), self._levels_up(level)
+        size, up = scene_size(self.base.shells), self._levels_up(level)
         kept, stiffer = [], []
         meshes = zip(self.base.shells, self.geometry(level).shells, self.hierarchy.rules, strict=False)
         for shell, (base, mesh, rule) in zip(self.scene.shells, meshes, strict=True):

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from plisse.io.geometry import Geometry
+from plisse.io.geometry import Geometry, scene_size
 from plisse.scene.scene import Scene
+from plisse.scene.settings import choose_lengths
 
 # the barrier's reference pressure as a multiple of the scene's own load per area
 LOAD_FACTOR = {"static": 200.0, "dynamic": 40.0}
@@ -19,22 +20,15 @@ MIDWAY = 0.5  # part of dhat at which the reference pressure is reached
 def settle_contact(scene: Scene, geometry: Geometry) -> Scene:
     """The scene with contact.offset, dhat and stiffness filled in where it leaves them open."""
     settings = scene.contact
-    size = scene_size(geometry)
+    size = scene_size(geometry.shells)
     thinnest = min(shell.material.thickness for shell in scene.shells)
-    offset = settings.offset if settings.offset is not None else thinnest
-    dhat = settings.dhat if settings.dhat is not None else max(1e-3 * size, offset)
+    offset, dhat = choose_lengths(settings, thinnest=thinnest, size=size)
     stiffness = settings.stiffness
     if stiffness is None:
         # what is keyframed counts with the heaviest of its loads
         times = {time for keyed in scene.keyed for time in keyed.times}
         stiffness = max(_reference_pressure(scene.at(t), geometry, size, dhat) for t in times or (0.0,))
     return replace(scene, contact=replace(settings, offset=offset, dhat=dhat, stiffness=stiffness))
-
-
-def scene_size(geometry: Geometry) -> float:
-    """Diagonal of the box around all shells' rest shapes over √3 [m]."""
-    X = np.concatenate([mesh.X for mesh in geometry.shells])
-    return float(np.linalg.norm(np.ptp(X, axis=0)) / np.sqrt(3.0))
 
 
 def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: float) -> float:

@@ -54,8 +54,9 @@ class Collider(Record):
         if (self.mesh is None) == (self.half_space is None):
             raise SceneError("A collider is either a mesh or a half-space: give one of them.")
         settle(self, motion=check_motion(self.motion))
-        if self.refine and self.mesh is None:
-            raise SceneError("A half-space cannot be refined: remove refine.")
+        if self.mesh is None and (self.refine or self.motion):
+            which = "refined: remove refine" if self.refine else "moved: use a box for a moving floor"
+            raise SceneError(f"A half-space cannot be {which}.")
         if self.mesh is not None and self.mesh.sequence is not None and (self.motion or self.refine):
             word = "motion" if self.motion else "refine"
             raise SceneError(f"A sequence of meshes moves by itself and is the same on all levels: remove {word}.")

@@ -30,6 +30,12 @@ class Contact(Record):
     enabled: bool = flag("`false` switches all contact off, and with it the guarantee", default=True)
 
 
+def choose_lengths(contact: Contact, *, thinnest: float, size: float) -> tuple[float, float]:
+    """offset and dhat [m], where they are left open by the thinnest shell and the size of the scene, both [m]."""
+    offset = contact.offset if contact.offset is not None else thinnest
+    return offset, contact.dhat if contact.dhat is not None else max(1e-3 * size, offset)
+
+
 @dataclass(frozen=True)
 class Solver(Record):
     """Newton's method and the linear solver."""

@@ -108,12 +108,12 @@ def pick_frames(times: Floats, rate: float) -> list[int]:
 
 
 def watch(recording: Recording, size: tuple[int, int]) -> tuple[Camera, Floats]:
-    """A camera that holds the shells of all frames, and the box that shadows are fit to in all of them."""
+    """A camera that holds all frames, and the box that shadows are fit to in all of them."""
     outermost, framed, everything = np.empty((0, 3)), np.empty((0, 3)), np.empty((0, 3))
-    shells = [body for body in recording.bodies if body.is_shell]
+    shown = [body for body in recording.bodies if body.framed]
     for number in recording.numbers:
         x = recording.positions(number)
-        cloth = np.concatenate([x[body.first : body.last] for body in shells])
+        cloth = np.concatenate([x[body.first : body.last] for body in shown])
         outermost = find_outermost(np.concatenate([outermost, cloth]), size=size)
         framed = _grow(framed, cloth)
         everything = _grow(everything, x)
@@ -130,7 +130,7 @@ def describe_frame(recording: Recording, index: int) -> list[Body]:
     looks = describe_looks(recording.bodies)
     places = recording.places(index, recording.bodies)
     return [
-        Body(x, body.triangles, look.color, two_sided=body.is_shell, framed=body.is_shell)
+        Body(x, body.triangles, look.color, two_sided=body.is_shell, framed=body.framed)
         for body, look, x in zip(recording.bodies, looks, places, strict=True)
     ]
 
@@ -141,7 +141,7 @@ def find_ground(recording: Recording) -> Ground | None:
 
 
 def _as_ground(plane: RecordedPlane) -> Ground | None:
-    corners = plane.corners(0.0)
+    corners = plane.corners()
     level = np.ptp(corners[:, 2]) <= 1e-9 * plane.reach
     return Ground((0.0, 0.0, 1.0), float(corners[0, 2])) if level else None
 
