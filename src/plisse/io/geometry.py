@@ -86,15 +86,16 @@ def load_shell(shell: Shell, base: Path, seed: int) -> Loaded:
     return _load(shell, base, seed, solid=False)
 
 
-def load_collider(collider: Collider, base: Path, seed: int) -> Loaded:
-    return _load(collider, base, seed, solid=True)
+def load_collider(collider: Collider, base: Path, seed: int, *, moving: bool = True) -> Loaded:
+    """moving: a sequence with all of its frames, not the first alone."""
+    return _load(collider, base, seed, solid=True, moving=moving)
 
 
-def _load(body: Shell | Collider, base: Path, seed: int, *, solid: bool) -> Loaded:
+def _load(body: Shell | Collider, base: Path, seed: int, *, solid: bool, moving: bool = False) -> Loaded:
     assert body.mesh is not None
     try:
         surface = _read_surface(body.mesh, base, seed, solid=solid)
-        track = load_track(body.mesh, base) if body.mesh.sequence is not None else None
+        track = load_track(body.mesh, base) if moving and body.mesh.sequence is not None else None
     except SceneError as error:
         raise SceneError(f"{body.name}: {error}") from None
     scale = np.array(body.scale)

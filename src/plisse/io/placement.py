@@ -57,7 +57,7 @@ def _out_of_touch(scene: Scene, size: float) -> float:
 
 def _placed(scene: Scene, number: int, base: Path) -> Floats | None:
     collider = scene.colliders[number]
-    return None if collider.mesh is None else load_collider(collider, base, scene.seed).placed
+    return None if collider.mesh is None else load_collider(collider, base, scene.seed, moving=False).placed
 
 
 def _below(scene: Scene, resting: Collection[int]) -> set[str]:
