@@ -206,7 +206,10 @@ def test_steps_that_miss_the_tolerance_are_told(
 
 
 def test_a_shell_that_nothing_holds_is_told(scene: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(scene, tmp_path / "run", "shell.vertices=25", "collider=[]", "time.max_steps=5") == 1
+    assert run(scene, tmp_path / "run", "shell.vertices=25", "collider=[]") == 2
+    assert "Nothing can hold the shells up" in capsys.readouterr().err
+    # what is beside its collider is only seen when it falls
+    assert run(scene, tmp_path / "run", "shell.vertices=25", "collider.translate=[9,0,0]", "time.max_steps=5") == 1
     assert "nothing holds" in capsys.readouterr().err
 
 

@@ -16,7 +16,7 @@ from plisse.io.meshes import load_surface
 from plisse.io.scene_file import load_scene
 from plisse.io.scene_table import inside
 from plisse.progressive.assemble import System
-from plisse.progressive.feasibility import check_lengths, check_size, check_start, estimate
+from plisse.progressive.feasibility import check_lengths, check_size, check_start, check_support, estimate
 from plisse.scene.scene import Scene
 from plisse.scene.sources import MeshSource
 
@@ -49,6 +49,7 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
         check_geometry(scene, geometry)
         system = System(scene, geometry)
         check_start(system)
+        check_support(scene)
     lines = [f"{path}: can be simulated."]
     for shell, mesh, pins in zip(scene.shells, geometry.shells, geometry.pins, strict=True):
         pinned = f", {sum(len(pin) for pin in pins):,} pinned" if pins else ""

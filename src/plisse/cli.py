@@ -108,7 +108,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"plisse: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print("plisse: interrupted; what was done is kept.", file=sys.stderr)
+        again = " Go on with --resume." if options.command == "run" else ""
+        print(f"plisse: interrupted; what was done is kept.{again}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # the reader of our output has gone, as `| head` does; nothing more can be said to it
@@ -135,7 +136,7 @@ def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[arg
         except KeyboardInterrupt:
             if not stopped:
                 raise
-            print("plisse: terminated; what was done is kept.", file=sys.stderr)
+            print("plisse: terminated; what was done is kept. Go on with --resume.", file=sys.stderr)
             return 128 + stopped[0]
         finally:
             signal.signal(signal.SIGTERM, before)
@@ -223,7 +224,9 @@ def _conclude(report: dict[str, Any], out: Path) -> int:
     if level["contacts"] == 0 and level["force_balance"] > 0.5:
         print("plisse: nothing holds the shells up: add a pin, a floor or a collider below them.", file=sys.stderr)
     else:
-        if level.get("stalled"):
+        if level["missed_keyframes"] > report["contact"]["dhat"]:
+            advice = "handles or colliders do not reach their keyframes; give them a way that is free"
+        elif level.get("stalled"):
             advice = "nothing lower is found from there; try a smaller time.h or a larger solver.tol, with --overwrite"
         elif report["method"] in ("direct", "plain"):
             advice = "allow more steps with --set time.max_steps=…, and --overwrite"

@@ -12,7 +12,7 @@ from plisse._version import __version__
 from plisse.core.errors import SceneError, counted
 from plisse.core.potential import Clock, Floats
 from plisse.core.state import Checkpoint, State
-from plisse.io.geometry import Geometry
+from plisse.io.geometry import Geometry, scene_size
 from plisse.io.page import make_page
 from plisse.io.progress import ProgressLine
 from plisse.io.render import COLLIDER_COLOR, SHELL_COLORS, Body, Camera, Ground, frame, render, render_strip
@@ -163,8 +163,10 @@ class Run:
         start = State(system.level, 0, 0.0, system.x0, system.v0)
         tally, tol = Tally.of(system, self.check_every), level_tol(self.ladder, system.level)
         if self.line:
-            watch = Watch(self.scene, system.dhat, system.last_key, system.name_vertices, tol=tol)
-            self.line.begin(tol=tol, watch=watch)
+            size = scene_size(self.ladder.base.shells)
+            places = system.name_vertices
+            watch = Watch(self.scene, system.dhat, system.last_key, places, tol=tol, size=size)
+            self.line.begin(tol=tol, watch=watch, began=began)
         return LevelRun(tally, *tools, start, began, last=self.scene.time.steps, tol=tol, placed=placed)
 
     def _begin(self, system: System) -> None:
@@ -204,12 +206,11 @@ class Run:
         self.store.write_json("report.json", self._report("running", compared=False))
         path = self._draw(state.level, state.x)
         if self.line and self.ladder.finest > 0:
+            how = "in equilibrium" if state.converged else "not in equilibrium" if ended else "stopped"
             self.line.say(
                 f"level {state.level}: {run.tally.system.n_shell:,} vertices, {counted(state.step, 'step')}, "
-                f"{wall:.1f} s, {'in equilibrium' if state.converged else 'not in equilibrium'}; picture {path}"
+                f"{wall:.1f} s, {how}; picture {path}"
             )
-        elif self.line:
-            self.line.end()
 
     # --- what is left behind ----------------------------------------------------------------------------------------
 

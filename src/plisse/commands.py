@@ -36,14 +36,14 @@ def add_commands(commands: Any) -> None:
     what.add_argument("--frame", type=int, metavar="N", help="number of a frame (default: the last)")
     what.add_argument("--video", action="store_true", help="a film of all frames")
     render.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
-    render.add_argument("--size", type=_size, metavar="WxH", help="pixels (default: 1280x720)")
+    render.add_argument("--size", type=_size, metavar="WxH", help="pixels (default: 1280x960, of a film 1280x720)")
     render.add_argument("--fps", type=float, help="frames a second of a film (default: as simulated)")
     render.add_argument("--out", type=Path, metavar="FILE", help="picture or film (default: in the run)")
     render.set_defaults(action=_render)
 
     export = commands.add_parser("export", help="write a run for other programs")
     export.add_argument("run", type=Path, help="folder of a run")
-    export.add_argument("--out", type=Path, required=True, help="file; for ply and obj a folder")
+    export.add_argument("--out", type=Path, required=True, help="file; for all frames as ply or obj a folder")
     export.add_argument("--format", choices=EXPORTS, help="default: by the file's ending")
     export.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
     export.add_argument("--frame", type=int, metavar="N", help="that frame alone; -1 is the last")
@@ -81,6 +81,7 @@ def _check(options: argparse.Namespace) -> int:
 
         for sentence in repair_mesh(options.file, options.out):
             print(sentence)
+        print(f"Wrote {options.out}.")
         return 0
     if is_scene:
         from plisse.checks import check_scene_file
@@ -144,6 +145,8 @@ def _render(options: argparse.Namespace) -> int:
     from plisse.io.export import export_run
 
     out = options.out or options.run / "film.mp4"
+    if out.suffix.lower() not in (".mp4", ".webm"):
+        raise SceneError(f"{out} is no name for a film: end it in .mp4 or .webm.")
     with told(sys.stderr, "frame") as tell:
         summary = export_run(options.run, out, level=options.level, fps=options.fps, size=options.size, told=tell)
     print(_tell(summary))
@@ -210,7 +213,7 @@ def _examples(options: argparse.Namespace) -> int:
     if options.name is None:
         for example in list_examples():
             print(f"{example.number:2}  {example.name:<18}  {example.title}")
-        print("\nCopy one with `plisse examples NAME`, then run it with `plisse run NAME.toml --out NAME`.")
+        print("\nCopy one with `plisse examples NAME`, then run it with `plisse run NAME.toml --out NAME-run`.")
         return 0
     path = copy_example(options.name, options.out)
     print(f"{path}: run it with `plisse run {path} --out {path.with_suffix('')}-run`.")

@@ -18,7 +18,7 @@ from plisse.io.geometry import Geometry, load_geometry
 from plisse.io.run_store import RunStore, StoreError, lock_run
 from plisse.io.scene_file import scene_from_dict, scene_to_dict
 from plisse.kernels.cache import find_cache_root
-from plisse.progressive.feasibility import check_start
+from plisse.progressive.feasibility import check_start, check_support
 from plisse.progressive.ladder import Ladder
 from plisse.scene.scene import Scene
 
@@ -66,7 +66,8 @@ def run_scene(
     going_on = resume and store.exists
     if not going_on:
         check_start(ladder.system(first))
-    for note in geometry.notes if progress else ():
+        check_support(scene)
+    for note in geometry.notes if progress and not going_on else ():
         print(f"note: {note}", file=progress, flush=True)
     with lock_run(out):
         # another command may have been here since
@@ -176,7 +177,15 @@ def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> dict[
 
 
 def _carry_out(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> dict[str, Any]:
-    """Climbs, and leaves a report whatever happens."""
+    """Climbs, and leaves a report also where it is interrupted."""
+    try:
+        return _climb(run, first, last, going_on=going_on, progress=progress)
+    finally:
+        if run.line:
+            run.line.end()
+
+
+def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> dict[str, Any]:
     if going_on and run.about["status"] == "done" and not run.has_work(first, last):
         if progress:
             print(f"{run.store.folder} is done already.", file=progress, flush=True)

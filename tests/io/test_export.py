@@ -21,6 +21,8 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints
 from plisse.io.export import FORMATS, Summary, export_run, glb, target, usd, video
 from plisse.io.normals import Shading
+from plisse.io.obj import read_obj
+from plisse.io.ply import read_ply
 from plisse.io.recording import Recording, open_recording
 from plisse.io.run_store import RunStore
 
@@ -402,7 +404,7 @@ def test_an_export_is_repeatable_and_replaces_its_file(run: Made, tmp_path: Path
         ("out", {}, "name one of the formats usd, abc"),
         ("out.usdc", {"format": "fbx"}, 'no format "fbx"'),
         ("out.mp4", {"format": "usd"}, r"give e\.g\. .*out\.usdc"),
-        ("out.ply", {"format": "ply"}, "a folder with a file a frame"),
+        ("out.ply", {"format": "obj"}, r"or out\.obj for one"),
         ("out.usdc", {"fps": 24.0}, "no option fps: it is of mp4 and webm"),
         ("out.mp4", {"size": (4, 4)}, "16 to 8192 pixels"),
         ("out.mp4", {"fps": 0.0}, "frames a second"),
@@ -485,3 +487,18 @@ def test_memory_does_not_grow_with_frames(tmp_path: Path, format: str) -> None:
     print(f"{format}: peak of memory {peaks[0]:.0f} MB for 50 frames, {peaks[1]:.0f} MB for 200")
     # 150 frames more are 72 MB of positions in double precision, and as much again in the files
     assert peaks[1] - peaks[0] < 10
+
+
+def test_one_frame_as_one_file(tmp_path: Path) -> None:
+    folder, frames = record(tmp_path / "run")
+    recording = open_recording(folder)
+    shells = max(body.last for body in recording.bodies if body.is_shell)
+    for kind, read in (("ply", read_ply), ("obj", read_obj)):
+        summary = export_run(folder, tmp_path / f"last.{kind}")
+        assert summary.frames == 1 and "one frame" in summary.note
+        X, triangles = read(tmp_path / f"last.{kind}")
+        assert np.abs(X - frames[-1][:shells]).max() < 1e-9 and triangles.max() == shells - 1
+        first, _ = read(export_run(folder, tmp_path / f"first.{kind}", frame=0).path)
+        assert np.abs(first - frames[0][:shells]).max() < 1e-9
+    with pytest.raises(SceneError, match="give one of them"):
+        export_run(folder, tmp_path / "a.glb", animated=True, frame=1)

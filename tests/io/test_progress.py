@@ -1,6 +1,7 @@
 """The live line, and the reasons that it gives where there is no progress."""
 
 import io
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,7 @@ def state(step: int, **values: Any) -> State:
 def watch(*, friction: float = 0.3, mode: str = "static", last_key: float = 0.0) -> Watch:
     table = {"shell": [{"shape": "grid"}], "contact": {"friction": friction}, "time": {"mode": mode}}
     scene = scene_from_dict(table, Path())
-    return Watch(scene, 1e-3, last_key, lambda vertices: f"{vertices[0]} of cloth", tol=0.01)
+    return Watch(scene, 1e-3, last_key, lambda vertices: f"{vertices[0]} of cloth", tol=0.01, size=1.0)
 
 
 @pytest.fixture
@@ -43,7 +44,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_line_holds_what_tells_slow_from_stuck() -> None:
     out = io.StringIO()
     line = ProgressLine(out, steps=None, levels=3)
-    line.begin(tol=0.01, watch=None)
+    line.begin(tol=0.01, watch=None, began=time.perf_counter())
     for step in range(1, 12):
         line.show(state(step, residual=0.8**step, newton_iteration=2, step_length=0.5))
     last = out.getvalue().splitlines()[-1]
@@ -57,7 +58,7 @@ def test_the_line_holds_what_tells_slow_from_stuck() -> None:
 def test_a_motion_knows_its_end_and_a_terminal_keeps_one_line() -> None:
     out = Terminal()
     line = ProgressLine(out, steps=50, levels=1)
-    line.begin(tol=0.01, watch=None)
+    line.begin(tol=0.01, watch=None, began=time.perf_counter())
     line.show(state(10))
     line.show(state(11))
     line.say("level 1: done")
@@ -70,11 +71,39 @@ def test_a_motion_knows_its_end_and_a_terminal_keeps_one_line() -> None:
 def test_quiet_keeps_what_stays_worth_reading() -> None:
     out = Terminal()
     line = ProgressLine(out, steps=None, levels=1, quiet=True)
-    line.begin(tol=0.01, watch=watch())
+    line.begin(tol=0.01, watch=watch(), began=time.perf_counter())
     for step in range(1, 30):
         line.show(state(step, missed=0.2))
     told = out.getvalue()
     assert told.count("\n") == 1 and "holds handles or moving colliders back by 200 mm" in told and "\r" not in told
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("columns", [40, 80, 200])
+def test_a_narrow_terminal_gets_a_line_that_fits(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    monkeypatch.setattr(ProgressLine, "_columns", lambda _: columns)
+    out = Terminal()
+    line = ProgressLine(out, steps=None, levels=3)
+    for step in range(1, 30):
+        line.show(state(step, residual=0.8**step, contacts=12345))
+    line.end()
+    written = out.getvalue().rstrip("\n").split("\r")
+    assert len(written) == 30 and max(len(text) for text in written) < columns and "step 29" in written[-1]
+    assert ("newton" in written[-1]) == (columns > 120)
+
+
+def test_a_long_iteration_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PLAIN", 0.0)
+    monkeypatch.setattr(progress, "PLAIN_BEAT", 0.05)
+    out = io.StringIO()
+    line = ProgressLine(out, steps=None, levels=1)
+    line.show(state(3))
+    time.sleep(0.4)
+    line.end()
+    told = out.getvalue().splitlines()
+    assert len(told) > 2 and all("step 3" in text for text in told) and told[-1].endswith(" s") and "… 0 s" in told[-1]
+    time.sleep(0.15)
+    assert out.getvalue().splitlines() == told
 
 
 def reasons(seen: Watch, make: Callable[[int], State], count: int) -> list[str]:
@@ -125,3 +154,37 @@ max_steps = 15
     assert main(["run", str(tmp_path / "blocked.toml"), "--out", str(tmp_path / "run"), "--quiet"]) == 1
     said = capsys.readouterr().err
     assert "no progress on level 0" in said and "back by" in said and "move more slowly" in said
+    # it ends where nothing changes any more, and says what is the matter
+    assert "after 15 steps" not in said and "do not reach their keyframes" in said
+
+
+def test_what_falls_away_is_not_taken_for_friction(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "slope.toml").write_text(
+        """[[shell]]
+name = "cloth"
+shape = "grid"
+width = "20 cm"
+height = "20 cm"
+vertices = 36
+rotate = [0, 40, 0]
+[[collider]]
+half_space = { point = [0, 0, "-2 cm"], normal = [0.643, 0, 0.766] }
+[contact]
+friction = 0.2
+[time]
+max_steps = 200
+"""
+    )
+    assert main(["run", str(tmp_path / "slope.toml"), "--out", str(tmp_path / "run"), "--quiet"]) == 1
+    said = capsys.readouterr().err
+    assert "of cloth has moved by" in said and "nothing holds that part" in said and "stick and slip" not in said
+
+
+def test_a_shell_that_nothing_can_hold_is_refused_before_it_falls(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "alone.toml").write_text('[[shell]]\nshape = "grid"\n')
+    assert main(["check", str(tmp_path / "alone.toml")]) == 2
+    assert "Nothing can hold the shells up" in capsys.readouterr().err
+    assert main(["check", str(tmp_path / "alone.toml"), "--set", "gravity=[0,0,0]"]) == 0
+    assert main(["check", str(tmp_path / "alone.toml"), "--set", "time.mode=dynamic"]) == 0

@@ -142,7 +142,7 @@ def test_usd_is_written_in_metres(tmp_path):
     ("text", "out", "word"),
     [("f 1 2 3\n", "a.obj", "give --out another name"), ("f 1 2 3\n", "sub/../a.obj", "give --out another name"),
      ("f 1 2 3\n", "link.obj", "give --out another name"), ("f 1 2 3\n", "b.blend", "unknown format"),
-     ("f 1 2 3\n", "none/b.obj", "cannot be written: No such file"), ("f 1 2 3\n", "sub.ply", "cannot be written"),
+     ("f 1 2 3\n", "none/b.obj", "cannot be written: No such file"), ("f 1 2 3\n", "sub.ply", "exists already"),
      ("f 1 2 9\n", "b.obj", "uses vertex 9"), ("f 1 1 1\n", "b.obj", "nothing is left"), ("", "b.obj", "no faces")],
 )  # fmt: skip
 def test_refusals_leave_nothing(tmp_path, text, out, word):

@@ -144,7 +144,7 @@ def test_overrides(write):
     [
         ("contact", "form"),
         ("=3", "form"),
-        ("shell.1.name=x", "from 0 to 0"),
+        ("shell.1.name=x", "shell.0.name=x"),
         ("shell.0.shape.x=3", "plain value"),
         ("contact.fricton=1", r'contact: .*did you mean "friction"'),
         ("shell.thickness=1", "shell.0: unknown key"),

@@ -6,7 +6,8 @@ from scipy.spatial.transform import Rotation
 
 from plisse.core.errors import SceneError
 from plisse.scene.colliders import Collider, HalfSpace, move_half_space
-from plisse.scene.schedule import Keyframe, check_motion, pose, rotation, transform_points
+from plisse.scene.schedule import Keyframe, pose, rotation, transform_points
+from plisse.scene.sources import place_points
 
 
 def test_rotation_agrees_with_scipy():
@@ -43,34 +44,16 @@ def test_pivot_and_order_of_scale_and_turn():
     np.testing.assert_array_equal(unmoved, X)
 
 
-def test_half_space_moves_with_its_points():
+def test_half_space_is_placed_with_its_points():
     generator = np.random.default_rng(1)
-    motion = (Keyframe(1.0, translate=(0.1, 0.2, 0.3), rotate=(30, 50, -20), scale=(1.0, 2.0, 0.5)),)
-    collider = Collider(
-        half_space=HalfSpace((0.1, 0, 0.2), (1, 2, 3)),
-        translate=(1, 0, 0),
-        rotate=(0, 40, 10),
-        scale=2,
-        motion=motion,
-    )
-    x0, n0 = move_half_space(collider, 0.0)
-    tangents = np.cross(generator.normal(size=(10, 3)), n0)
-    moved = transform_points(x0 + tangents, motion, 0.7, pivot=collider.center)
-    x1, n1 = move_half_space(collider, 0.7)
-    np.testing.assert_allclose((moved - x1) @ n1, 0, atol=1e-12)
-    assert np.linalg.norm(n1) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("motion", "word"),
-    [
-        ([Keyframe(1.0), Keyframe(1.0)], "increasing"),
-        ([Keyframe(0.0, translate=(1, 0, 0)), Keyframe(1.0)], "start at rest"),
-    ],
-)
-def test_bad_motion(motion, word):
-    with pytest.raises(SceneError, match=word):
-        check_motion(motion)
+    plane = HalfSpace((0.1, 0, 0.2), (1, 2, 3))
+    scale = np.array([1.0, 2.0, 0.5])
+    collider = Collider(half_space=plane, translate=(1, 0, 0), rotate=(0, 40, 10), scale=tuple(scale))
+    tangents = np.cross(generator.normal(size=(10, 3)), plane.normal)
+    points = place_points((np.array(plane.point) + tangents) * scale, translate=(1, 0, 0), rotate=(0, 40, 10))
+    x, n = move_half_space(collider, 0.0)
+    np.testing.assert_allclose((points - x) @ n, 0, atol=1e-12)
+    assert np.linalg.norm(n) == pytest.approx(1.0)
 
 
 def test_bad_keys():

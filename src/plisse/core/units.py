@@ -93,6 +93,8 @@ def _read_unit(key: str, value: str, text: str) -> tuple[float, Dimension]:
                 continue  # 24 /s, 24 1/s
             found = _FACTOR.match(word)
             if found is None or found[1] not in UNITS:
+                if text.startswith(","):
+                    raise SceneError(f"{key} = {told(value)}: write the decimals after a point, e.g. 0.3.")
                 name = found[1] if found is not None else word
                 raise SceneError(
                     f"{key} = {told(value)} has an unknown unit {told(name)}{suggest(name, UNITS)}: "

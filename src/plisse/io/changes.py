@@ -39,7 +39,8 @@ def name_change(old: dict[str, Any], new: dict[str, Any], old_geometry: Geometry
 def _difference(old: Any, new: Any, key: str) -> tuple[str, Any, Any] | None:
     """Key and both values of the first difference between two tables."""
     if isinstance(old, dict) and isinstance(new, dict):
-        names = [*old, *(name for name in new if name not in old)]
+        # what something is called says more than its numbers
+        names = sorted([*old, *(name for name in new if name not in old)], key=lambda name: name != "name")
         parts = [(name, old.get(name, MISSING), new.get(name, MISSING)) for name in names]
     elif isinstance(old, list) and isinstance(new, list) and _has_tables(old + new):
         most = max(len(old), len(new))

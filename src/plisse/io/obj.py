@@ -162,7 +162,7 @@ def read_obj_polygons(path: Path) -> Polygons:
             raise _line_error(path, words, bad, first, "a vertex needs three numbers")
         ring, size, bad = _read_faces(words, on_f, n + np.searchsorted(on_v, on_f))
         if bad is not None:
-            raise _line_error(path, words, bad, first, "a face needs three or more vertex numbers")
+            raise _line_error(path, words, bad, first, "a face needs three or more vertex numbers, which count from 1")
         for line in np.sort(np.concatenate((on_o, on_g))).tolist():
             keyword, *rest = (word.decode("utf-8", errors="replace") for word in words.text(line))
             face = faces + int(np.searchsorted(on_f, line))

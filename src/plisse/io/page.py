@@ -114,6 +114,7 @@ def _table(levels: Sequence[dict[str, Any]]) -> str:
             ("residual [m/s]", "residual"),
             ("force balance", "force_balance"),
             ("energy [J]", "energy"),
+            ("missed keyframes [m]", "missed_keyframes"),
             ("contacts", "contacts"),
             ("intersections", "intersections"),
             ("states checked", "states_checked"),

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -33,6 +34,8 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
         raise SceneError(f"{out} has an unknown format: write the mended mesh to one of {', '.join(WRITERS)}.")
     if out.resolve() == path.resolve() or (out.exists() and path.exists() and out.samefile(path)):
         raise SceneError(f"{out} is the mesh that is to be mended: give --out another name.")
+    if out.exists():
+        raise SceneError(f"{out} exists already: remove it, or give --out another name.")
     polygons = read_polygons(path)
     check_polygons(polygons, str(path))
     told = _Told()
@@ -159,5 +162,6 @@ def _write(out: Path, write: Callable[[Path], None]) -> None:
         write(part)
         os.replace(part, out)
     except OSError as error:
-        part.unlink(missing_ok=True)
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
         raise SceneError(f"{out} cannot be written: {error.strerror}.") from None

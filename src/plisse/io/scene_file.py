@@ -67,8 +67,13 @@ def _locate(place: Any, key: str, override: str) -> tuple[Any, Any]:
     if isinstance(place, list) and key.isdecimal() and int(key) < len(place):
         return place, int(key)
     if isinstance(place, list):
-        need = f"a number from 0 to {len(place) - 1}" if place else "an entry, and there is none,"
-        raise SceneError(f'The override "{override}" needs {need} where it says "{key}".')
+        if not place:
+            raise SceneError(f'The override "{override}" has nothing to set before "{key}": there is no such table.')
+        which = "there is only number 0" if len(place) == 1 else f"there are numbers 0 to {len(place) - 1}"
+        dotted, _, value = override.partition("=")
+        example = dotted.replace(f".{key}", ".0" if key.isdecimal() else f".0.{key}", 1)
+        asks = f"names number {key}" if key.isdecimal() else "does not say which one it means"
+        raise SceneError(f'The override "{override}" {asks}, but {which}: write e.g. {example}={value}.')
     raise SceneError(f'The override "{override}" has no "{key}" to set: what it is part of is a plain value.')
 
 

@@ -19,6 +19,7 @@ ROWS = (
     ("residual [m/s]", "residual", "number"),
     ("force balance", "force_balance", "number"),
     ("energy [J]", "energy", "number"),
+    ("missed keyframes [m]", "missed_keyframes", "number"),
     ("contacts", "contacts", "count"),
     ("intersections", "intersections", "count"),
     ("states checked", "states_checked", "count"),

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 
+import numpy as np
+
+from plisse.core.mesh import Floats
 from plisse.core.state import State
 from plisse.scene.scene import Scene
 
 SHORT, SHORT_STEPS = 1e-3, 8  # a step length below this, so many iterates in a row, has collapsed
 HELD_STEPS = 5  # steps in a row that scripted vertices are held back
 PATIENCE = 60  # steps of statics in which the residual should fall
+AWAY = 1.0  # what moves further than this part of the scene's size meanwhile falls or slides away
 FALL = 0.8  # to this part of what it was at least
 
 
@@ -18,16 +22,25 @@ class Watch:
     """Sees all states of one level and tells each reason once.
 
     dhat: reach of contact [m]; last_key: time after which nothing is led any more [s]; places: names some vertices,
-    e.g. "12, 14 of cloth"; tol: of the level [m/s].
+    e.g. "12, 14 of cloth"; tol: of the level [m/s]; size: of the scene [m].
     """
 
     def __init__(
-        self, scene: Scene, dhat: float, last_key: float, places: Callable[[tuple[int, ...]], str], *, tol: float
+        self,
+        scene: Scene,
+        dhat: float,
+        last_key: float,
+        places: Callable[[tuple[int, ...]], str],
+        *,
+        tol: float,
+        size: float,
     ) -> None:
         self._scene, self._dhat, self._last_key, self._places, self._tol = scene, dhat, last_key, places, tol
-        self._told: set[str] = set()
+        self._size, self._told = size, set[str]()
         self._short = self._held = 0
+        self._recent: Floats | None = None
         self._residuals: deque[float] = deque(maxlen=2 * PATIENCE)
+        self._earlier: Floats | None = None  # positions some steps ago (n, 3) [m], to see what goes away
 
     def see(self, state: State) -> str | None:
         """A sentence the first time that a reason shows, None otherwise."""
@@ -35,6 +48,8 @@ class Watch:
         if state.accepted:
             self._held = self._held + 1 if state.missed > self._dhat else 0
             self._residuals.append(state.residual)
+            if state.step % PATIENCE == 0:
+                self._earlier, self._recent = self._recent, state.x
         for name, reason in (
             ("collapsed", self._collapsed(state)),
             ("held", self._held_back(state)),
@@ -71,6 +86,13 @@ class Watch:
         before, now = min(values[:PATIENCE]), min(values[PATIENCE:])
         if now <= max(FALL * before, self._tol):
             return None
+        if self._earlier is not None:
+            way = np.linalg.norm(state.x - self._earlier, axis=1)
+            if way.max() > AWAY * self._size:
+                return (
+                    f"vertex {self._places((int(way.argmax()),))} has moved by {way.max():.2g} m and goes on: nothing "
+                    "holds that part; add a pin, a floor, a collider below it, or friction, or take it out with object."
+                )
         settings = self._scene.contact
         if settings.friction > 0.0 and state.contacts:
             return (

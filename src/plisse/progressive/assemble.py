@@ -259,7 +259,7 @@ class System:
             here, there, near = self.name_of(pair[0]), self.name_of(pair[3]), 1e3 * ratio * self.offset
             raise SceneError(
                 f"{here} and {there} start closer than contact.offset = {self.offset:g} m, namely {near:.3g} mm at "
-                f"vertices {self.name_vertices(pair)}: move them apart or lower contact.offset."
+                f"vertices {self.name_vertices(pair)} (counted from 0): move them apart or lower contact.offset."
             )
 
     def step_potentials(self, x: Floats, v: Floats, h: float, motion: Floats) -> list[Potential]:

@@ -66,6 +66,16 @@ def check_lengths(scene: Scene, geometry: Geometry) -> None:
             )
 
 
+def check_support(scene: Scene) -> None:
+    """Raises SceneError where equilibrium is asked of shells that nothing can hold."""
+    held = scene.colliders or any(shell.pins for shell in scene.shells)
+    if scene.time.mode == "static" and any(scene.gravity) and not held:
+        raise SceneError(
+            "Nothing can hold the shells up, so there is no equilibrium: add a pin, a floor or a collider, switch "
+            'gravity off, or set time.mode = "dynamic".'
+        )
+
+
 def check_start(system: System) -> None:
     """Raises SceneError where bodies start inside of each other or closer than the contact offset."""
     if not system.scene.contact.enabled:
@@ -99,7 +109,9 @@ def _crossed(system: System, found: Sequence[tuple[int, int]]) -> StartError:
     count = f"{len(found)} intersection{'s' if len(found) != 1 else ''}"
     more = "" if len(found) <= SHOWN else ", …"
     return StartError(
-        f"The scene starts with {count} ({'; '.join(told)}{more}): {remedy}.", system, np.flatnonzero(touched)
+        f"The scene starts with {count} ({'; '.join(told)}{more}; counted from 0): {remedy}.",
+        system,
+        np.flatnonzero(touched),
     )
 
 

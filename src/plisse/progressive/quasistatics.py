@@ -16,6 +16,7 @@ from plisse.progressive.steps import Step, solve_step
 from plisse.progressive.upsample import safe_start
 from plisse.solve.newton import Newton
 
+HELD = 1e-3  # part of dhat by which handles that are held back come nearer in a step, at most
 BALANCE = 0.02  # equilibrium asks for a resultant below this part of the applied load
 
 
@@ -166,14 +167,17 @@ def relax(
         missed = system.missed(iterate.x, t)
         balance = force_balance(system, iterate.x, lagged, clock)
         at_rest = iterate.converged and (step_iterations == 1 or total == first + 1)
+        led = t >= system.last_key
+        # at rest with handles that come no nearer: they are held for good
+        held = at_rest and led and missed > system.dhat and abs(missed - state.missed) <= HELD * system.dhat
         state = replace(
             waiting,
             accepted=True,
-            converged=at_rest and t >= system.last_key and missed <= system.dhat and balance < BALANCE,
+            converged=at_rest and led and missed <= system.dhat and balance < BALANCE,
             energy=potential_energy(system, iterate.x, clock),
             force_balance=balance,
             missed=missed,
-            stalled=iterate.stalled,
+            stalled=iterate.stalled or held,
         )
         yield state
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from plisse.core.errors import SceneError
+from plisse.io.export.sequences import write_single
 from plisse.io.export.target import Summary, Told, check_folder, quiet
 from plisse.io.recording import open_recording
 
@@ -35,6 +36,9 @@ FORMATS = {
     "mp4": Format("video:write_mp4", (".mp4",), ("fps", "size")),
     "webm": Format("video:write_webm", (".webm",), ("fps", "size")),
 }
+
+
+SINGLE = {".ply": "ply", ".obj": "obj"}  # one frame as one file
 
 
 def export_run(
@@ -67,11 +71,16 @@ def export_run(
             raise SceneError(f"The format {kind} has no option {key}: it is of {takers}.")
     if floors is not None:
         options["floors"] = floors
-    if not chosen.suffixes:
+    single = out.suffix.lower() in SINGLE
+    if not chosen.suffixes and not single:
         check_folder(out)
+    if animated and frame is not None:
+        raise SceneError("--animated writes all frames and --frame one: give one of them.")
     recording = open_recording(folder, level)
     if frame is not None:
         recording = recording.only(frame)
+    if single:
+        return write_single(recording, out, kind, floors=bool(floors), told=told)
     module, _, name = chosen.writer.partition(":")
     summary: Summary = getattr(import_module(f"{__name__}.{module}"), name)(recording, out, told=told, **options)
     return summary
@@ -79,7 +88,7 @@ def export_run(
 
 def _choose(format: str | None, out: Path) -> tuple[str, Path]:
     """The format by its name or else the suffix of the file, and the file with a suffix."""
-    by_suffix = {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes}
+    by_suffix = {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes} | SINGLE
     if format is None:
         if out.suffix.lower() in by_suffix:
             return by_suffix[out.suffix.lower()], out
@@ -91,9 +100,10 @@ def _choose(format: str | None, out: Path) -> tuple[str, Path]:
         raise SceneError(f'There is no format "{format}": known are {", ".join(FORMATS)}.')
     suffixes = FORMATS[format].suffixes
     if not suffixes:
-        if out.suffix.lower() in (*by_suffix, ".ply", ".obj"):
+        if SINGLE.get(out.suffix.lower(), format) != format or out.suffix.lower() in set(by_suffix) - set(SINGLE):
             raise SceneError(
-                f"{format} is written as a folder with a file a frame: give {out.with_suffix('')} instead."
+                f"{out} is no name for the format {format}: give a folder for all frames, or "
+                f"{out.stem}.{format} for one."
             )
         return format, out
     if out.suffix.lower() in suffixes:

@@ -35,7 +35,7 @@ def write(
     Frame 0 is the mesh, target k the displacement to frame k. floors: half-spaces as squares.
     """
     bodies = [*recording.bodies, *(recording.planes if floors else ())]
-    note = "" if animated or len(recording) == 1 else "one frame alone, the last: ask for an animated file to have all"
+    note = "" if animated or len(recording) == 1 else "one frame alone, the last; --animated writes all"
     if not animated:
         recording = recording.only(-1)
     frames, samples = len(recording), len(recording) * recording.vertices

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from plisse.core.mesh import Floats, Ints
-from plisse.io.export.target import Summary, Told, quiet, whole_folder
+from plisse.io.export.target import Summary, Told, quiet, whole_file, whole_folder
 from plisse.io.ply import write_ply
 from plisse.io.recording import RecordedBody, Recording
 
@@ -23,6 +23,20 @@ def write_plys(recording: Recording, out: Path, *, floors: bool = False, told: T
 def write_objs(recording: Recording, out: Path, *, floors: bool = False, told: Told = quiet) -> Summary:
     """Writes out/frame-0000.obj … (an object a shell, eleven digits) and out/colliders/frame-0000.obj …"""
     return _write(recording, out, "obj", _obj_writer, floors, told)
+
+
+def write_single(recording: Recording, out: Path, kind: str, *, floors: bool, told: Told) -> Summary:
+    """Writes the last frame of a recording, all shells, to one PLY or OBJ file."""
+    shells = [body for body in recording.bodies if body.is_shell]
+    shown: list[RecordedBody] = [*shells, *(recording.planes if floors else ())]
+    write = {"ply": _ply_writer, "obj": _obj_writer}[kind](shown)
+    with whole_file(out) as partial:
+        write(partial, list(recording.places(len(recording) - 1, shown)))
+        size = partial.stat().st_size
+    told(1, 1)
+    return Summary(
+        out, kind, recording.level, 1, size, "the shells of one frame; a folder gets all frames and colliders"
+    )
 
 
 def _write(

@@ -88,6 +88,8 @@ def _write(
                 told(done, len(shown))
         length = partial.stat().st_size
     note = "" if (width, height) == tuple(size) else f"the size was made even: {width} × {height}"
+    if recording.static and len(recording) <= 2:
+        note = "a static run keeps its start and its end only; time.frame_every = 1 keeps every step"
     return Summary(out, kind, recording.level, len(shown), length, note)
 
 
