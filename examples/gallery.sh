@@ -9,7 +9,7 @@ shift; [ $# -gt 0 ] && shift
 run() { # NAME SCENE OVERRIDES…
     name=$1; scene=$2; shift 2
     echo "== $name"
-    "$plisse" run "$here/$scene.toml" --out "$out/$name" --check-every 1 "$@" || failed="$failed $name"
+    "$plisse" run "$here/$scene.toml" --out "$out/$name" --overwrite --check-every 1 "$@" || failed="$failed $name"
 }
 
 run sphere 05-sphere "$@"

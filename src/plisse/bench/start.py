@@ -30,7 +30,7 @@ def measure(threads: int) -> tuple[list[Figure], dict[str, Any]]:
         scene = Path(folder) / "small.toml"
         scene.write_text(SCENE, encoding="utf-8")
         cache = {"PLISSE_CACHE": str(Path(folder) / "cache")}
-        run = ["run", str(scene), "--out", str(Path(folder) / "run"), "--threads", str(threads)]
+        run = ["run", str(scene), "--out", str(Path(folder) / "run"), "--overwrite", "--threads", str(threads)]
         helping = min(_seconds(["--help"], cache) for _ in range(3))
         cold = _seconds(run, cache)
         warm = min(_seconds(run, cache) for _ in range(3))
