@@ -37,7 +37,7 @@ class Levels(Record):
     kind: str = choice(
         "how levels are made; boundary vertices stay, boundary edges get their midpoints", ("loop",), default="loop"
     )
-    levels: int = count("number of levels", default=1, least=1)
+    levels: int = count("number of levels, each with four times as many triangles", default=1, least=1, most=MOST)
     method: str = choice(
         "preview and refine with the proxy below; the same with every level's plain energy and midpoints as the next "
         "start [Umetani2011]; one level alone, one Newton iteration a step; the same, every step solved",
@@ -78,10 +78,6 @@ class Levels(Record):
     )  # fmt: skip
 
     def check(self) -> None:
-        if self.levels > MOST:
-            raise SceneError(
-                f"levels must be at most {MOST}, not {self.levels}: each has four times as many triangles."
-            )
         if isinstance(self.compression, float) and self.compression > 1:
             raise SceneError(f"compression must be at most 1, not {self.compression:g}.")
 
