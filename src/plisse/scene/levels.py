@@ -37,7 +37,7 @@ class Levels(Record):
     kind: str = choice(
         "how levels are made; boundary vertices stay, boundary edges get their midpoints", ("loop",), default="loop"
     )
-    levels: int = count("number of levels, each with four times as many triangles", default=1, least=1, most=MOST)
+    levels: int = count("number of levels", default=1, least=1, most=MOST, why="each has four times as many triangles")
     method: str = choice(
         "preview and refine with the proxy below; the same with every level's plain energy and midpoints as the next "
         "start [Umetani2011]; one level alone, one Newton iteration a step; the same, every step solved",

@@ -85,8 +85,8 @@ def number(
     return _field(Or((kind, *also)) if also else kind, text, default, told, keyed=keyed)
 
 
-def count(text: str, *, default: Any = REQUIRED, told: str | None = None, least: int = 0, most: int = 2**31 - 1) -> Any:
-    return _field(Count(least, most), text, default, told)
+def count(text: str, *, default: Any = REQUIRED, told: str | None = None, why: str = "", **limits: int) -> Any:
+    return _field(Count(**limits, why=why), text, default, told)
 
 
 def three(unit: str | None, text: str, *, default: Any = REQUIRED, told: str | None = None, keyed: bool = False) -> Any:

@@ -98,6 +98,7 @@ class Count(Kind):
 
     least: int = 0
     most: int = 2**31 - 1
+    why: str = ""  # what would follow from more, in words
 
     def check(self, key: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
@@ -105,7 +106,7 @@ class Count(Kind):
         if value < self.least:
             raise SceneError(f"{key} must be at least {self.least}, not {told(value)}.")
         if value > self.most:
-            raise SceneError(f"{key} must be at most {self.most}, not {told(value)}.")
+            raise SceneError(f"{key} must be at most {self.most}, not {told(value)}{self.why and ': '}{self.why}.")
         return value
 
     def describe(self) -> str:
