@@ -98,10 +98,12 @@ def test_a_long_iteration_gives_signs_of_life(monkeypatch: pytest.MonkeyPatch) -
     out = io.StringIO()
     line = ProgressLine(out, steps=None, levels=1)
     line.show(state(3))
-    time.sleep(0.4)
+    waited = time.perf_counter()
+    while out.getvalue().count("\n") < 3 and time.perf_counter() - waited < 20.0:
+        time.sleep(0.02)
     line.end()
     told = out.getvalue().splitlines()
-    assert len(told) > 2 and all("step 3" in text for text in told) and told[-1].endswith(" s") and "… 0 s" in told[-1]
+    assert len(told) > 2 and all("step 3" in text for text in told) and "…" in told[-1] and told[-1].endswith(" s")
     time.sleep(0.15)
     assert out.getvalue().splitlines() == told
 

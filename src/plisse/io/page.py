@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 import base64
-import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from plisse.core.errors import SceneError
+from plisse.io.plot import COLORS, Series, draw_legend, draw_plot, write_number
 from plisse.io.summary import tell_chosen, verdict
 
-Series = Mapping[str, Sequence[float | None]]
-
-# eight hues that stay apart for most eyes, dark enough for thin lines on white
-COLORS = ("#2f6db5", "#c7622b", "#3a8f5c", "#8a4fa3", "#6b6b6b", "#b8951d", "#b03a5b", "#2a8f9c")
 CURVATURES = {"mean": "mean", "gaussian": "Gaussian", "larger": "larger principal", "smaller": "smaller principal"}
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 CURVATURE_UNIT = "distance [1; Gaussian 1/m²]"
 HISTORY = (
     ("residual", "residual ‖d‖/(h√n) [m/s]", True),
@@ -94,7 +88,7 @@ def _head(report: dict[str, Any]) -> str:
     chosen = f"<p class=about>Chosen from the scene: {escape(tell_chosen(auto))}</p>" if auto else ""
     return (
         f"<h1>{escape(str(report['scene']))}</h1>\n<p class=about>plisse {escape(str(report['version']))}, "
-        f"{threads} thread{'s' if threads != 1 else ''}, {_number(report['wall_s'])} s in all</p>"
+        f"{threads} thread{'s' if threads != 1 else ''}, {write_number(report['wall_s'])} s in all</p>"
         f"<p>{escape(verdict(report))}</p>{chosen}"
     )
 
@@ -149,28 +143,14 @@ def _cell(name: str, value: Any) -> str:
     bad = (name == "converged" and value is False) or (name == "intersections" and bool(value))
     bad = bad or (name.startswith("least") and value is not None and value <= 1.0)
     bad = bad or (name.startswith("largest") and value is not None and value >= 1.0)
-    return f"<td{' class=bad' if bad else ''}>{_number(value)}</td>"
-
-
-def _number(value: Any) -> str:
-    """Four digits, counts in full, – for nothing."""
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, int):
-        return f"{value:,}".replace(",", "\u202f").replace("-", "−")
-    if value != 0.0 and not 1e-3 <= abs(value) < 1e5:
-        mantissa, exponent = f"{value:.2e}".split("e")
-        return f"{mantissa.replace('-', '−')}·10{str(int(exponent)).translate(RAISED)}"
-    return f"{value:.4g}".replace("-", "−")
+    return f"<td{' class=bad' if bad else ''}>{write_number(value)}</td>"
 
 
 def _pictures(levels: Sequence[dict[str, Any]], folder: Path) -> str:
     figures = []
     for level in levels:
         k = level["level"]
-        caption = f"level {k}, {_number(level['triangles'])} triangles"
+        caption = f"level {k}, {write_number(level['triangles'])} triangles"
         figures.append(_picture(folder / f"level-{k}" / "picture.png", f"The result on {caption}", caption))
     together = _picture(folder / "levels.png", "The results on all levels side by side", "all levels, coarse to fine")
     if not together and not any(figures):
@@ -204,20 +184,20 @@ def _metrics(levels: Sequence[dict[str, Any]]) -> str:
     }
     x = [float(level["level"]) for level in levels]
     plots = [
-        _plot("Position error", x, errors, "error, RMS [mm]", x_label="level"),
-        _plot(
+        draw_plot("Position error", x, errors, "error, RMS [mm]", x_label="level"),
+        draw_plot(
             "Curvature distance to the finest level", x, four("curvature_distance_to_finest"), CURVATURE_UNIT,
             x_label="level", log=True,
         ),
-        _plot(
+        draw_plot(
             "Curvature distance to the next level", x, four("curvature_distance_to_next"), CURVATURE_UNIT,
             x_label="level", log=True,
         ),
-        _plot(
+        draw_plot(
             "Geometric consistency", x, {"": values("geometric_consistency")},
             "‖Π x_fine − x_coarse‖² [kg m²]", x_label="level", log=True,
         ),
-        _plot("Folds", x, {"": values("folds")}, "folds", x_label="level", bars=True),
+        draw_plot("Folds", x, {"": values("folds")}, "folds", x_label="level", bars=True),
     ]  # fmt: skip
     return _section("Consistency between levels", plots)
 
@@ -229,153 +209,13 @@ def _histories(levels: Sequence[dict[str, Any]]) -> str:
             values = (level.get("history") or {}).get(key) or []
             steps = [float(step) for step in range(1, len(values) + 1)]
             title = f"Level {level['level']}: {key}"
-            plots.append(_plot(title, steps, {"": values}, y_label, x_label="step", log=log))
+            plots.append(draw_plot(title, steps, {"": values}, y_label, x_label="step", log=log))
     return _section("Convergence", plots)
 
 
 def _section(title: str, plots: Iterable[str]) -> str:
     drawn = "\n".join(plot for plot in plots if plot)
     return f"<h2>{title}</h2>\n<div class=plots>\n{drawn}\n</div>" if drawn else ""
-
-
-@dataclass(frozen=True)
-class Frame:
-    """Where data go in a plot of 340 × 220 units."""
-
-    x: tuple[float, float]
-    y: tuple[float, float]
-    log: bool
-
-    LEFT, RIGHT, TOP, BOTTOM = 58.0, 330.0, 14.0, 180.0
-
-    def across(self, value: float) -> float:
-        return self.LEFT + (self.RIGHT - self.LEFT) * (value - self.x[0]) / (self.x[1] - self.x[0])
-
-    def up(self, value: float) -> float:
-        if self.log:
-            value = math.log10(value)
-        return self.BOTTOM - (self.BOTTOM - self.TOP) * (value - self.y[0]) / (self.y[1] - self.y[0])
-
-
-def _plot(
-    title: str, x: Sequence[float], series: Series, y_label: str, *, x_label: str, log: bool = False, bars: bool = False
-) -> str:
-    """Lines (or bars) of the series that have values, with a legend where there are several; x are whole numbers."""
-    points = {name: _usable(x, values, log) for name, values in series.items()}
-    points = {name: found for name, found in points.items() if found}
-    if not points:
-        return ""
-    heights = [y for found in points.values() for _, y in found]
-    margin = 0.5 if bars or len(x) == 1 else 0.0
-    y, ticks = (_log_axis if log else _linear_axis)(min(heights), max(heights), zero=bars)
-    frame = Frame((min(x) - margin, max(x) + margin), y, log)
-    marks = []
-    for index, (name, found) in enumerate(points.items()):
-        color = COLORS[index % len(COLORS)]
-        marks += _bars(frame, found) if bars else _line(frame, found, color, f"{name}: " if name else "")
-    legend = _legend(points) if len(points) > 1 or "" not in points else ""
-    last = ", ".join(f"{f'{name} ' if name else ''}{_number(found[-1][1])}" for name, found in points.items())
-    told = escape(f"{title}: {y_label} over {x_label}, {len(x)} values, at the end {last}.")
-    return (
-        f"<figure><figcaption>{escape(title)}</figcaption>\n"
-        f'<svg viewBox="0 0 340 220" role="img" aria-label="{told}">\n'
-        + "\n".join([*_axes(frame, x, ticks, x_label, y_label), *marks])
-        + f"\n</svg>{legend}</figure>"
-    )
-
-
-def _usable(x: Sequence[float], values: Sequence[float | None], log: bool) -> list[tuple[float, float]]:
-    """Points that can be drawn: there, finite, and positive on a logarithmic axis."""
-    found = ((at, value) for at, value in zip(x, values, strict=True) if value is not None)
-    return [(at, float(value)) for at, value in found if math.isfinite(value) and (value > 0.0 or not log)]
-
-
-def _line(frame: Frame, found: Sequence[tuple[float, float]], color: str, name: str) -> list[str]:
-    places = [(frame.across(x), frame.up(y)) for x, y in found]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
-    marks = [f'<polyline fill="none" stroke="{color}" stroke-width="1.8" stroke-linejoin="round" points="{path}"/>']
-    if len(found) <= 12:
-        marks += [
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3.2" fill="{color}" stroke="#fff">'
-            f"<title>{escape(name)}{_number(value)} at {at:g}</title></circle>"
-            for (x, y), (at, value) in zip(places, found, strict=True)
-        ]
-    return marks
-
-
-def _bars(frame: Frame, found: Sequence[tuple[float, float]]) -> list[str]:
-    wide = min(46.0, 0.6 * (frame.across(1.0) - frame.across(0.0)))
-    marks = []
-    for x, y in found:
-        left, top = frame.across(x), frame.up(y)
-        box = f'x="{left - wide / 2:.1f}" y="{top:.1f}" width="{wide:.1f}" height="{frame.BOTTOM - top:.1f}"'
-        marks += [
-            f'<rect {box} fill="{COLORS[0]}"/>',
-            f'<text x="{left:.1f}" y="{top - 4:.1f}" text-anchor="middle">{_number(y)}</text>',
-        ]
-    return marks
-
-
-def _axes(frame: Frame, x: Sequence[float], ticks: Sequence[float], x_label: str, y_label: str) -> list[str]:
-    left, right, top, bottom = frame.LEFT, frame.RIGHT, frame.TOP, frame.BOTTOM
-    marks = []
-    for tick in ticks:
-        at = frame.up(tick)
-        marks += [
-            f'<line class="grid" x1="{left}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>',
-            f'<text x="{left - 6}" y="{at + 4:.1f}" text-anchor="end">{_tick(tick, frame.log)}</text>',
-        ]
-    step = _nice(max(1.0, (max(x) - min(x)) / 6.0))
-    for number in range(math.ceil(min(x) / step), math.floor(max(x) / step) + 1):
-        at = frame.across(number * step)
-        marks += [
-            f'<line class="axis" x1="{at:.1f}" x2="{at:.1f}" y1="{bottom}" y2="{bottom + 4}"/>',
-            f'<text x="{at:.1f}" y="{bottom + 16}" text-anchor="middle">{number * step:g}</text>',
-        ]
-    middle = (top + bottom) / 2
-    return [
-        *marks,
-        f'<line class="axis" x1="{left}" x2="{right}" y1="{bottom}" y2="{bottom}"/>',
-        f'<text x="{(left + right) / 2}" y="{bottom + 33}" text-anchor="middle">{escape(x_label)}</text>',
-        f'<text transform="translate(11 {middle}) rotate(-90)" text-anchor="middle">{escape(y_label)}</text>',
-    ]
-
-
-def _tick(value: float, log: bool) -> str:
-    if log:
-        return f"10{str(round(math.log10(value))).translate(RAISED)}"
-    return _number(round(value)) if abs(value) >= 1000.0 else f"{value:.6g}".replace("-", "−")
-
-
-def _nice(step: float) -> float:
-    """The least of 1, 2, 5 × a power of ten that is not below a step."""
-    power = 10.0 ** math.floor(math.log10(step))
-    return next(factor * power for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= step * (1.0 - 1e-9))
-
-
-def _linear_axis(least: float, most: float, *, zero: bool) -> tuple[tuple[float, float], list[float]]:
-    """Ends and ticks that hold all values; from zero for bars."""
-    if zero:
-        least, most = min(least, 0.0), 1.12 * most  # room for the numbers above the bars
-    if most - least <= 1e-5 * max(abs(most), abs(least)):
-        least, most = least - 0.5 * (abs(least) or 1.0), most + 0.5 * (abs(most) or 1.0)
-    step = _nice((most - least) / 5.0)
-    first, last = math.floor(least / step + 1e-9), math.ceil(most / step - 1e-9)
-    return (first * step, last * step), [tick * step for tick in range(first, last + 1)]
-
-
-def _log_axis(least: float, most: float, *, zero: bool) -> tuple[tuple[float, float], list[float]]:
-    first, last = math.floor(math.log10(least) + 1e-9), math.ceil(math.log10(most) - 1e-9)
-    last = max(last, first + 1)
-    each = math.ceil((last - first) / 6)
-    return (first, last), [10.0**power for power in range(first, last + 1, each)]
-
-
-def _legend(names: Iterable[str]) -> str:
-    items = "".join(
-        f'<li><i style="background:{COLORS[i % len(COLORS)]}"></i>{escape(name)}</li>' for i, name in enumerate(names)
-    )
-    return f"\n<ul class=legend>{items}</ul>"
 
 
 def _times(levels: Sequence[dict[str, Any]]) -> str:
@@ -392,7 +232,7 @@ def _times(levels: Sequence[dict[str, Any]]) -> str:
         marks.append(f'<text x="{left - 8}" y="{top + 15}" text-anchor="end">level {level["level"]}</text>')
         for part, seconds in split.items():
             wide = (right - left) * seconds / most
-            title = f"level {level['level']}, {part}: {_number(seconds)} s"
+            title = f"level {level['level']}, {part}: {write_number(seconds)} s"
             color = COLORS[parts.index(part) % len(COLORS)]
             marks.append(
                 f'<rect x="{at:.1f}" y="{top}" width="{wide:.1f}" height="22" fill="{color}" stroke="#fff" '
@@ -400,8 +240,8 @@ def _times(levels: Sequence[dict[str, Any]]) -> str:
             )
             told.append(title)
             at += wide
-        marks.append(f'<text x="{at + 7:.1f}" y="{top + 15}">{_number(sum(split.values()))} s</text>')
+        marks.append(f'<text x="{at + 7:.1f}" y="{top + 15}">{write_number(sum(split.values()))} s</text>')
     return (
         f'<h2>Time [s]</h2>\n<figure><svg viewBox="0 0 880 {len(levels) * row + 6}" role="img" '
-        f'aria-label="{escape("; ".join(told))}">\n' + "\n".join(marks) + f"\n</svg>{_legend(parts)}</figure>"
+        f'aria-label="{escape("; ".join(told))}">\n' + "\n".join(marks) + f"\n</svg>{draw_legend(parts)}</figure>"
     )

@@ -96,10 +96,6 @@ class ShellModel:
         placed = Mesh(self.mesh.X, (mesh.triangles + first).astype(np.int32))
         return Pressure(placed, shell.pressure.value, gas=shell.pressure.kind == "gas")
 
-    @property
-    def has_limit(self) -> bool:
-        return any(shell.material.strain_limit is not None for shell in self.scene.shells)
-
     def strain_limit(self, *, selected: np.ndarray | None = None) -> StrainLimit | None:
         """The strain-limit barrier of the triangles that have a limit, or of the selected ones (m,) among them."""
         limit = self.limits

@@ -33,8 +33,8 @@ FORMATS = {
     "glb": Format("glb:write", (".glb",), ("animated",)),
     "ply": Format("sequences:write_plys"),
     "obj": Format("sequences:write_objs"),
-    "mp4": Format("video:write_mp4", (".mp4",), ("fps", "size")),
-    "webm": Format("video:write_webm", (".webm",), ("fps", "size")),
+    "mp4": Format("video:write", (".mp4",), ("fps", "size")),
+    "webm": Format("video:write", (".webm",), ("fps", "size")),
 }
 
 

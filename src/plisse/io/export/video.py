@@ -25,11 +25,13 @@ FASTEST = 60.0  # frames a second that a film has unless more are asked for
 LEAST, MOST = 16, 8192  # pixels of a side
 
 # constant quality that shows no blocks on smooth shading
-H264 = ("-c:v", "libx264", "-crf", "18", "-preset", "medium", "-movflags", "+faststart")
-VP9 = ("-c:v", "libvpx-vp9", "-crf", "28", "-b:v", "0", "-row-mt", "1", "-deadline", "good", "-cpu-used", "4")
+CODECS = {
+    "mp4": ("-c:v", "libx264", "-crf", "18", "-preset", "medium", "-movflags", "+faststart"),
+    "webm": ("-c:v", "libvpx-vp9", "-crf", "28", "-b:v", "0", "-row-mt", "1", "-deadline", "good", "-cpu-used", "4"),
+}
 
 
-def write_mp4(
+def write(
     recording: Recording,
     out: Path,
     *,
@@ -38,33 +40,11 @@ def write_mp4(
     floors: bool = True,
     told: Told = quiet,
 ) -> Summary:
-    """Writes H.264 in yuv420p, which every player knows. fps: frames a second; size: width and height in pixels."""
-    return _write(recording, out, "mp4", H264, fps, size, floors, told)
+    """Writes a film: .mp4 in H.264 and yuv420p, which every player knows, or .webm in VP9, for browsers.
 
-
-def write_webm(
-    recording: Recording,
-    out: Path,
-    *,
-    fps: float | None = None,
-    size: tuple[int, int] = SIZE,
-    floors: bool = True,
-    told: Told = quiet,
-) -> Summary:
-    """Writes VP9, for browsers. fps: frames a second; size: width and height in pixels."""
-    return _write(recording, out, "webm", VP9, fps, size, floors, told)
-
-
-def _write(
-    recording: Recording,
-    out: Path,
-    kind: str,
-    codec: tuple[str, ...],
-    fps: float | None,
-    size: tuple[int, int],
-    floors: bool,
-    told: Told,
-) -> Summary:
+    fps: frames a second; size: width and height in pixels.
+    """
+    kind = out.suffix.lower().removeprefix(".")
     width, height = even_size(size)
     rate = min(recording.rate, FASTEST) if fps is None else float(fps)
     if not 0.1 <= rate <= 1000.0:
@@ -76,7 +56,7 @@ def _write(
     with whole_file(out) as partial:
         command = [ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error"]
         command += ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{rate:.6g}", "-i", "-"]
-        command += ["-an", *codec, "-pix_fmt", "yuv420p", "-fflags", "+bitexact", str(partial)]
+        command += ["-an", *CODECS[kind], "-pix_fmt", "yuv420p", "-fflags", "+bitexact", str(partial)]
         with _encoding(command) as pipe:
             index, picture = -1, np.empty(0, np.uint8)
             for done, wanted in enumerate(shown, start=1):
