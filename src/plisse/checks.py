@@ -16,7 +16,14 @@ from plisse.io.meshes import load_surface
 from plisse.io.scene_file import load_scene
 from plisse.io.scene_table import inside
 from plisse.progressive.assemble import System
-from plisse.progressive.feasibility import check_lengths, check_size, check_start, check_support, estimate
+from plisse.progressive.feasibility import (
+    check_lengths,
+    check_size,
+    check_start,
+    check_support,
+    estimate,
+    find_enclosed,
+)
 from plisse.scene.scene import Scene
 from plisse.scene.sources import MeshSource
 
@@ -64,7 +71,7 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
     )
     levels = scene.hierarchy.levels
     lines.append(f"  {levels} level{'s' if levels > 1 else ''}, {estimate(scene, geometry).describe()}")
-    return lines + [f"  note: {note}" for note in geometry.notes]
+    return lines + [f"  note: {note}" for note in (*geometry.notes, *find_enclosed(scene, geometry))]
 
 
 def check_mesh_file(path: Path, *, solid: bool = False) -> list[str]:

@@ -18,7 +18,7 @@ from plisse.io.geometry import Geometry, load_geometry
 from plisse.io.run_store import RunStore, StoreError, lock_run
 from plisse.io.scene_file import scene_from_dict, scene_to_dict
 from plisse.kernels.cache import find_cache_root
-from plisse.progressive.feasibility import check_start, check_support
+from plisse.progressive.feasibility import check_start, check_support, find_enclosed
 from plisse.progressive.ladder import Ladder
 from plisse.scene.scene import Scene
 
@@ -67,7 +67,7 @@ def run_scene(
     if not going_on:
         check_start(ladder.system(first))
         check_support(scene)
-    for note in geometry.notes if progress and not going_on else ():
+    for note in (*geometry.notes, *find_enclosed(scene, geometry)) if progress and not going_on else ():
         print(f"note: {note}", file=progress, flush=True)
     with lock_run(out):
         # another command may have been here since

@@ -173,3 +173,15 @@ def test_setting_values_of_a_mesh_is_refused(tmp_path, capsys):
     path = write(tmp_path / "a.obj", grid(resolution=2))
     assert main(["check", str(path), "--set", "name=x"]) == 2
     assert "nothing to set" in capsys.readouterr().err
+
+
+def test_a_shell_inside_of_a_closed_collider_is_noted(tmp_path, capsys):
+    text = '[[shell]]\nname = "cape"\nshape = "grid"\nresolution = 4\n[[collider]]\nname = "ball"\nshape = "sphere"\n'
+    for more, inside in (
+        ("radius = 40\ntranslate = [0, 0, 0]\n", True),
+        ("radius = 0.25\n", False),
+        ("radius = 2\ntranslate = [0, 0, -2.1]\n", False),
+    ):
+        (tmp_path / "cape.toml").write_text(text + more)
+        assert main(["check", str(tmp_path / "cape.toml")]) == 0
+        assert ("note: cape starts inside of ball" in capsys.readouterr().out) == inside

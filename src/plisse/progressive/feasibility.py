@@ -10,6 +10,7 @@ import numpy as np
 
 from plisse.contact.check import Detector
 from plisse.core.errors import SceneError
+from plisse.core.mesh import Floats, Mesh
 from plisse.io.geometry import Geometry
 from plisse.io.ply import write_ply
 from plisse.progressive.assemble import System
@@ -74,6 +75,27 @@ def check_support(scene: Scene) -> None:
             "Nothing can hold the shells up, so there is no equilibrium: add a pin, a floor or a collider, switch "
             'gravity off, or set time.mode = "dynamic".'
         )
+
+
+def find_enclosed(scene: Scene, geometry: Geometry) -> list[str]:
+    """Notes about shells that start inside of a closed collider, which is seldom meant."""
+    solids = [c.name for c in scene.colliders if c.mesh is not None]
+    return [
+        f"{shell.name} starts inside of {name}; if that is not meant, check unit, scale and translate."
+        for name, mesh in zip(solids, geometry.solids, strict=True)
+        if mesh.is_closed
+        for shell, x in zip(scene.shells, geometry.shell_positions, strict=True)
+        if abs(_winding_number(mesh, x[0])) > 0.5
+    ]
+
+
+def _winding_number(mesh: Mesh, point: Floats) -> float:
+    """How often a surface goes round a point (3,): Σ Ω/4π over its triangles' solid angles Ω. [VanOosterom1983]"""
+    a, b, c = (mesh.X[mesh.triangles[:, k]] - point for k in range(3))
+    la, lb, lc = (np.linalg.norm(side, axis=1) for side in (a, b, c))
+    volume = np.einsum("ij,ij->i", a, np.cross(b, c))
+    dots = [np.einsum("ij,ij->i", u, v) for u, v in ((a, b), (b, c), (c, a))]
+    return float(np.arctan2(volume, la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb).sum() / (2.0 * np.pi))
 
 
 def check_start(system: System) -> None:
