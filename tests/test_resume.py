@@ -1,5 +1,6 @@
 """Runs that survive: killed at any moment and gone on with, they end where an uninterrupted run ends, to the bit."""
 
+import errno
 import json
 import os
 import shutil
@@ -529,6 +530,25 @@ def test_the_advice_after_too_few_steps_leads_on(tmp_path: Path, capsys: pytest.
     assert "`plisse refine" in capsys.readouterr().err
     assert main(["refine", str(tmp_path / "levels"), "--threads", "1"]) == 1
     assert "6 steps" in capsys.readouterr().err
+
+
+def test_a_disk_that_is_full_when_the_page_is_written_leaves_a_run_to_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scene, out, write = make_scene(tmp_path, SCENES["euler"]), tmp_path / "out", Path.write_text
+
+    def full(path: Path, *arguments: Any, **options: Any) -> int:
+        if path.suffix == ".html":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(path, *arguments, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "write_text", full)
+        assert run(scene, out) == 2
+    said = capsys.readouterr().err
+    assert "No space left on device; the run is kept up to step 12 of level 0: free some space" in said
+    assert not list(out.rglob("*.part*"))
+    assert run(scene, out, "--resume") == 0 and (out / "report.html").is_file()
 
 
 def test_more_levels_are_looked_at_as_a_new_run_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

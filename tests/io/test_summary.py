@@ -63,5 +63,12 @@ def test_pictures_of_frames(run: Path, tmp_path: Path, capsys: pytest.CaptureFix
     out = tmp_path / "first.png"
     arguments = ["render", str(run), "--level", "0", "--frame", "0", "--size", "160x120", "--out", str(out)]
     assert main(arguments) == 0 and out.read_bytes()[:4] == b"\x89PNG"
+    for name, begins in (("a.jpg", b"\xff\xd8\xff"), ("a.png", b"\x89PNG")):
+        assert main(["render", str(run), "--size", "160x120", "--out", str(tmp_path / name)]) == 0
+        assert (tmp_path / name).read_bytes().startswith(begins)
+    assert main(["render", str(run), "--out", str(tmp_path / "a.gif")]) == 2
+    assert "end it in .png" in capsys.readouterr().err
+    assert main(["render", str(run), "--video", "--out", str(tmp_path / "a.png")]) == 2
+    assert "end it in .mp4" in capsys.readouterr().err
     assert main(["render", str(run), "--frame", "7"]) == 2
     assert "no frame 7" in capsys.readouterr().err
