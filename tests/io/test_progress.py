@@ -123,7 +123,9 @@ def test_a_residual_that_falls_gives_no_reason() -> None:
 
 
 def test_contacts_that_stick_and_slip_are_told_apart_from_creeping() -> None:
-    cycling = lambda step: state(step, residual=0.3 + 0.1 * (step % 2))  # noqa: E731
+    def cycling(step: int) -> State:
+        return state(step, residual=0.3 + 0.1 * (step % 2))
+
     (found,) = reasons(watch(), cycling, 200)
     assert "step 120" in found and "stick and slip" in found and "contact.friction_speed" in found
     (found,) = reasons(watch(friction=0.0), cycling, 200)

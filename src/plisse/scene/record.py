@@ -123,12 +123,12 @@ def box(text: str, *, default: Any = REQUIRED) -> Any:
 
 def table(record: type, text: str, *, default: Any = REQUIRED, factory: Any = None, told: str | None = None) -> Any:
     """A nested record, a table of its own in a scene file."""
-    meta = {"kind": None, "text": text, "told": told, "inner": record}
     if factory is not None:
-        return field(default_factory=factory, metadata=meta | {"told": told or "its own keys' defaults"})
-    return field(metadata=meta) if default is REQUIRED else field(default=default, metadata=meta)
+        meta = {"text": text, "told": told or "its own keys' defaults", "inner": record}
+        return field(default_factory=factory, metadata=meta)
+    return _field(None, text, default, told, inner=record)
 
 
 def tables(record: type, key: str, text: str) -> Any:
     """A tuple of nested records, a list of tables under the given key in a scene file."""
-    return field(default=(), metadata={"kind": None, "text": text, "inner": record, "many": True, "key": key})
+    return _field(None, text, (), None, inner=record, many=True, key=key)

@@ -1,8 +1,9 @@
 """Kinds of values: each checks what the user wrote, converts its unit, and describes itself to the schema."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from plisse.core.errors import SceneError, suggest
@@ -16,22 +17,22 @@ LARGEST, SMALLEST = 1e20, 1e-20
 BREAKS = {*map(chr, range(32)), "\x7f", "\x85", "\u2028", "\u2029"}
 
 
-class Kind:
+class Kind(ABC):
     """What a key may hold."""
 
     unit: str | None = None
 
+    @abstractmethod
     def check(self, key: str, value: Any) -> Any:
         """The value as the program uses it, in SI units and degrees, or a SceneError."""
-        raise NotImplementedError
 
+    @abstractmethod
     def describe(self) -> str:
         """In words, for the documentation."""
-        raise NotImplementedError
 
+    @abstractmethod
     def json(self) -> Json:
         """As JSON Schema."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -233,6 +234,10 @@ class Or(Kind):
     """One of several kinds; the first kind's sentence is told when none fits."""
 
     kinds: tuple[Kind, ...]
+    unit: str | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unit", self.kinds[0].unit)
 
     def check(self, key: str, value: Any) -> Any:
         # a word or a truth value belongs to the kind that is made of these
@@ -244,10 +249,6 @@ class Or(Kind):
         first, *others = self.kinds
         name = f"{key} (or {' or '.join(_short(kind) for kind in others)})"
         return first.check(name, value)
-
-    @property
-    def unit(self) -> str | None:  # type: ignore[override]
-        return self.kinds[0].unit
 
     def describe(self) -> str:
         return ", or ".join(kind.describe() for kind in self.kinds)
