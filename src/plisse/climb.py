@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
@@ -17,6 +17,7 @@ from plisse.io.page import make_page
 from plisse.io.progress import ProgressLine
 from plisse.io.render import COLLIDER_COLOR, SHELL_COLORS, Body, Camera, Ground, frame, render, render_strip
 from plisse.io.run_store import RunStore, StoreError, lock_run
+from plisse.io.scene_file import scene_from_dict
 from plisse.io.watch import Watch
 from plisse.progressive.assemble import System
 from plisse.progressive.consistency import compare_levels
@@ -249,8 +250,12 @@ class Run:
 
     def note(self, **values: Any) -> None:
         """Writes down how the run stands."""
-        self.about |= {"wall_s": round(self.spent + time.perf_counter() - self.began, 3), **values}
+        self.about |= {"wall_s": self._wall(), **values}
         self.store.write_json("run.json", self.about)
+
+    def _wall(self) -> float:
+        """Seconds of all commands on this run."""
+        return round(self.spent + time.perf_counter() - self.began, 3)
 
     def where(self) -> str:
         """How far the run is kept, in words."""
@@ -260,26 +265,12 @@ class Run:
         return f"the run is kept up to step {state.step} of level {state.level}"
 
     def _level_reports(self) -> list[dict[str, Any]]:
-        found = sorted(self.kept.items())
-        logs = [(at, self.store.read_steps(level, at.state.step)) for level, at in found]
-        return [report_level(at, steps, dynamic=self.dynamic) for at, steps in logs]
+        return _report_levels(self.store, self.kept.values(), dynamic=self.dynamic)
 
     def _report(self, status: str, *, compared: bool = True) -> dict[str, Any]:
-        contact = self.scene.contact
-        report: dict[str, Any] = {
-            "version": __version__,
-            "scene": self.scene.name,
-            "status": status,
-            "resumed": self.about["resumed"],
-            "method": self.scene.hierarchy.method,
-            "finest": self.ladder.finest,
-            "threads": self.threads,
-            "seed": self.scene.seed,
-            "wall_s": round(self.spent + time.perf_counter() - self.began, 3),
-            "contact": {name: getattr(contact, name) for name in OPEN},
-            "auto": {f"contact.{name}": getattr(contact, name) for name in self.about["open"]} | self._chosen(),
-            "levels": self._level_reports(),
-        }
+        about = self.about | {"version": __version__, "threads": self.threads, "wall_s": self._wall()}
+        report = _make_report(about, self.scene, status, self._level_reports())
+        report["auto"] |= self._chosen()
         if not self.dynamic and compared:
             states = {level: at.state.x for level, at in sorted(self.kept.items())}
             metrics = compare_levels(self.ladder, states, threads=self.threads)
@@ -306,24 +297,38 @@ def read_report(folder: Path) -> dict[str, Any]:
     try:
         with lock_run(folder):
             status = "killed"
+    except StoreError:
+        status = "killed"  # where nothing can be written, nobody is at work
     except SceneError:
         status = "running"
-    scene = store.read_json("scene.json")
-    dynamic = scene["time"]["mode"] == "dynamic"
+    scene = scene_from_dict(store.read_json("scene.json"), folder)
     found = [at for level in store.levels() if (at := store.read_checkpoint(level)) is not None]
-    levels = [report_level(at, store.read_steps(at.state.level, at.state.step), dynamic=dynamic) for at in found]
+    levels = _report_levels(store, found, dynamic=scene.time.mode == "dynamic")
+    about["wall_s"] = sum(level["wall_s"] for level in levels)
+    return _make_report(about, scene, status, levels)
+
+
+def _report_levels(store: RunStore, found: Iterable[Checkpoint], *, dynamic: bool) -> list[dict[str, Any]]:
+    """What the report says of each level, coarse to fine."""
+    levels = sorted(found, key=lambda at: at.state.level)
+    logs = [store.read_steps(at.state.level, at.state.step) for at in levels]
+    return [report_level(at, steps, dynamic=dynamic) for at, steps in zip(levels, logs, strict=True)]
+
+
+def _make_report(about: dict[str, Any], scene: Scene, status: str, levels: list[dict[str, Any]]) -> dict[str, Any]:
+    """about: what run.json holds. scene: with its contact lengths filled in."""
     return {
         "version": about["version"],
-        "scene": scene["name"],
+        "scene": scene.name,
         "status": status,
         "resumed": about["resumed"],
-        "method": scene["hierarchy"]["method"],
-        "finest": scene["hierarchy"]["levels"] - 1,
+        "method": scene.hierarchy.method,
+        "finest": scene.hierarchy.levels - 1,
         "threads": about["threads"],
-        "seed": scene["seed"],
-        "wall_s": sum(level["wall_s"] for level in levels),
-        "contact": {name: scene["contact"][name] for name in OPEN},
-        "auto": {f"contact.{name}": scene["contact"][name] for name in about["open"]},
+        "seed": scene.seed,
+        "wall_s": about["wall_s"],
+        "contact": {name: getattr(scene.contact, name) for name in OPEN},
+        "auto": {f"contact.{name}": getattr(scene.contact, name) for name in about["open"]},
         "levels": levels,
     }
 

@@ -34,11 +34,6 @@ class HalfSpace(Potential):
         self.vertices, self._stiffness = vertices, kappa * area
         self._dhat, self._offset = dhat, offset
 
-    @property
-    def normal(self) -> tuple[float, float, float]:
-        x, y, z = (float(part) for part in self._n)
-        return x, y, z
-
     def gaps(self, x: Floats) -> Floats:
         """Distances [m] of the vertices above the plane."""
         return np.asarray(x[self.vertices] @ self._n - self.level)
