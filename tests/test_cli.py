@@ -10,7 +10,7 @@ import pytest
 
 from plisse.cli import main
 from plisse.core.state import State
-from plisse.io.ply import read_ply
+from tests.meshes import read_mesh
 
 FIVE_LINES = """[[shell]]
 shape = "grid"
@@ -80,7 +80,7 @@ def test_a_scene_of_two_levels_leaves_both_behind(
     said = capsys.readouterr().out
     assert f"in equilibrium after {coarse['steps']} + {fine['steps']} steps" in said and "levels.png" in said
     assert main(["export", str(out), "--format", "ply", "--out", str(tmp_path / "ply")]) == 0
-    assert len(read_ply(tmp_path / "ply" / "frame-0001.ply")[0]) == fine["vertices"]
+    assert len(read_mesh(tmp_path / "ply" / "frame-0001.ply")[0]) == fine["vertices"]
 
 
 def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path) -> None:
@@ -90,10 +90,10 @@ def test_export_writes_shells_in_order_and_colliders(scene: Path, tmp_path: Path
     assert main(["export", str(out), "--format", "ply", "--out", str(tmp_path / "ply")]) == 0
     frames = sorted((tmp_path / "ply").glob("*.ply"))
     assert [frame.name for frame in frames] == [f"frame-{i:04d}.ply" for i in range(4)]
-    X, triangles = read_ply(frames[-1])
+    X, triangles = read_mesh(frames[-1])
     x = np.load(out / "level-0" / "frame-0003.npy")
     assert len(X) == 196 and np.array_equal(X, x[:196]) and triangles.max() == 195
-    ball, _ = read_ply(tmp_path / "ply" / "colliders" / "frame-0003.ply")
+    ball, _ = read_mesh(tmp_path / "ply" / "colliders" / "frame-0003.ply")
     assert np.array_equal(ball, x[196:])
 
 

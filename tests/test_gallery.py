@@ -14,7 +14,7 @@ from plisse.cli import main
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Mesh
 from plisse.io.examples import copy_example, list_examples
-from plisse.io.ply import read_ply
+from tests.meshes import read_mesh
 
 NAMES = [
     "tablecloth", "flag", "curtain", "rotating-sphere", "two-materials", "pillow", "twisted-ribbon", "walk", "paper",
@@ -327,6 +327,6 @@ def test_the_walk_is_a_sequence_of_one_mesh(tmp_path: Path) -> None:
     copy_example("walk", tmp_path)
     paths = sorted((tmp_path / "walk-frames").iterdir())
     assert len(paths) == 91 and paths[0].name == "frame-0000.ply"
-    first, last = read_ply(paths[0]), read_ply(paths[-1])
+    first, last = read_mesh(paths[0]), read_mesh(paths[-1])
     np.testing.assert_array_equal(first[1], last[1])
     assert first[0][:, 2].min() == pytest.approx(0.0, abs=1e-6)

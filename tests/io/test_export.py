@@ -16,13 +16,12 @@ import pygltflib
 import pytest
 from pxr import Gf, Usd, UsdGeom, UsdShade
 from tests.io.test_recording import log, record
+from tests.meshes import read_mesh
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints
 from plisse.io.export import FORMATS, Summary, export_run, glb, target, usd, video
 from plisse.io.normals import Shading
-from plisse.io.obj import read_obj
-from plisse.io.ply import read_ply
 from plisse.io.recording import Recording, open_recording
 from plisse.io.run_store import RunStore
 
@@ -493,12 +492,12 @@ def test_one_frame_as_one_file(tmp_path: Path) -> None:
     folder, frames = record(tmp_path / "run")
     recording = open_recording(folder)
     shells = max(body.last for body in recording.bodies if body.is_shell)
-    for kind, read in (("ply", read_ply), ("obj", read_obj)):
+    for kind in ("ply", "obj"):
         summary = export_run(folder, tmp_path / f"last.{kind}")
         assert summary.frames == 1 and "one frame" in summary.note
-        X, triangles = read(tmp_path / f"last.{kind}")
+        X, triangles = read_mesh(tmp_path / f"last.{kind}")
         assert np.abs(X - frames[-1][:shells]).max() < 1e-9 and triangles.max() == shells - 1
-        first, _ = read(export_run(folder, tmp_path / f"first.{kind}", frame=0).path)
+        first, _ = read_mesh(export_run(folder, tmp_path / f"first.{kind}", frame=0).path)
         assert np.abs(first - frames[0][:shells]).max() < 1e-9
     with pytest.raises(SceneError, match="give one of them"):
         export_run(folder, tmp_path / "a.glb", animated=True, frame=1)

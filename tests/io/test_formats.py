@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.meshes import read_mesh
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.core.shapes import box, grid, sphere
 from plisse.io import obj
 from plisse.io.meshes import load_surface, load_track, read_polygons
-from plisse.io.obj import read_obj, read_obj_polygons, write_obj
-from plisse.io.ply import read_ply, read_ply_polygons, write_ply
+from plisse.io.obj import read_obj_polygons, write_obj
+from plisse.io.ply import read_ply_polygons, write_ply
 from plisse.io.polygons import Polygons, clip_ears, drop_repeats, triangulate
 from plisse.io.stl import read_stl_polygons, write_stl
 from plisse.scene.sources import MeshSource
@@ -141,7 +142,7 @@ def test_obj_in_small_pieces_is_the_same(tmp_path, monkeypatch):
 
 def test_obj_counts_back_from_the_latest_vertex(tmp_path):
     (tmp_path / "a.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf -3 -2 -1\nv 0 0 1\n  f -4\t-1 -2\n")
-    assert read_obj(tmp_path / "a.obj")[1].tolist() == [[0, 1, 2], [0, 3, 2]]
+    assert read_mesh(tmp_path / "a.obj")[1].tolist() == [[0, 1, 2], [0, 3, 2]]
 
 
 def test_obj_names(tmp_path):
@@ -163,7 +164,7 @@ def test_obj_names(tmp_path):
 
 def test_old_line_ends(tmp_path):
     (tmp_path / "a.obj").write_bytes(b"v 0 0 0\rv 1 0 0\rv 0 1 0\rf 1 2 3\r")
-    assert read_obj(tmp_path / "a.obj")[1].tolist() == [[0, 1, 2]]
+    assert read_mesh(tmp_path / "a.obj")[1].tolist() == [[0, 1, 2]]
 
 
 # --- PLY ---
@@ -197,7 +198,7 @@ def test_ply_colours(tmp_path):
     mesh = grid(resolution=2)
     colors = np.arange(3 * len(mesh.triangles), dtype=np.uint8).reshape(-1, 3)
     write_ply(tmp_path / "a.ply", mesh.X, mesh.triangles, colors=colors)
-    x, triangles = read_ply(tmp_path / "a.ply")
+    x, triangles = read_mesh(tmp_path / "a.ply")
     np.testing.assert_array_equal(x, mesh.X)
     np.testing.assert_array_equal(triangles, mesh.triangles)
     body = (tmp_path / "a.ply").read_bytes()

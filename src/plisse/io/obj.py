@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints, Longs
-from plisse.io.polygons import Polygons, triangulate
+from plisse.io.polygons import Polygons
 
 Bytes = npt.NDArray[np.uint8]
 
@@ -137,12 +137,6 @@ class Runs:
             for name, spans in self.ranges.items()
             if spans
         }
-
-
-def read_obj(path: Path) -> tuple[Floats, Ints]:
-    """Positions in file units, shape (n, 3), and triangles, shape (m, 3)."""
-    polygons = read_obj_polygons(path)
-    return polygons.X, triangulate(polygons, str(path))[0]
 
 
 def read_obj_polygons(path: Path) -> Polygons:

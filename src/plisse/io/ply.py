@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints, Longs
-from plisse.io.polygons import Polygons, triangulate
+from plisse.io.polygons import Polygons
 
 SCALARS = {
     "char": "i1", "int8": "i1", "uchar": "u1", "uint8": "u1",
@@ -72,12 +72,6 @@ def write_ply(path: Path, x: Floats, triangles: Ints, *, colors: npt.NDArray[np.
         file.write(f"{header}end_header\n".encode("ascii"))
         file.write(np.ascontiguousarray(x, dtype="<f8").tobytes())
         file.write(faces.tobytes())
-
-
-def read_ply(path: Path) -> tuple[Floats, Ints]:
-    """Positions in file units, shape (n, 3), and triangles, shape (m, 3)."""
-    polygons = read_ply_polygons(path)
-    return polygons.X, triangulate(polygons, str(path))[0]
 
 
 def read_ply_polygons(path: Path) -> Polygons:

@@ -277,10 +277,6 @@ class RunStore:
         except (OSError, ValueError, EOFError, BadZipFile) as error:
             raise SceneError(f"{self.folder / name} cannot be read ({error}): run the scene again.") from None
 
-    def frames(self) -> list[Path]:
-        """Frame files of all levels, in order."""
-        return sorted(self.folder.glob("level-*/frame-*.npy"))
-
 
 def pack_geometry(geometry: Geometry) -> dict[str, Any]:
     """A geometry as named arrays, e.g. shell-0-X."""
