@@ -11,21 +11,9 @@ import pytest
 import plisse.climb
 from plisse.cli import main
 from plisse.core.state import State
+from tests.test_resume import DRAPE
 
-SCENE = """[[shell]]
-shape = "grid"
-vertices = 60
-diagonals = "jittered"
-material = "cotton"
-[[collider]]
-shape = "sphere"
-radius = 0.25
-subdivisions = 2
-[[collider]]
-shape = "floor"
-[hierarchy]
-levels = 3
-"""
+SCENE = DRAPE.replace("levels = 2", "levels = 3")
 
 
 @pytest.fixture
