@@ -11,7 +11,6 @@ from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import Surface
 from plisse.contact.friction import Friction
 from plisse.contact.halfspace import HalfSpace
-from plisse.core import shapes
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Hessian, Potential, Sum
 from plisse.energies.arap import Arap
@@ -22,6 +21,7 @@ from plisse.energies.membrane import Membrane
 from plisse.energies.strain_limit import StrainLimit
 from plisse.hierarchy.loop import subdivide
 from plisse.progressive.proxy import Galerkin, Prolonged
+from plisse.shapes import catalogue as shapes
 
 
 @dataclass(frozen=True)

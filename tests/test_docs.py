@@ -13,13 +13,13 @@ from typing import Any
 
 import pytest
 
-from plisse.checks import check_scene_file
 from plisse.cli import build_parser, main
-from plisse.core.shapes import SHAPES, shape_parameters
-from plisse.io.scene_file import load_scene
-from plisse.scene.record import entries
+from plisse.core.record import entries
+from plisse.loading.scene_file import load_scene
+from plisse.runs.checks import check_scene_file
 from plisse.scene.scene import Scene
 from plisse.scene.sources import MeshSource
+from plisse.shapes.catalogue import SHAPES, shape_parameters
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]

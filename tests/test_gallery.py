@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-import plisse.io.render
+import plisse.pictures.render
 from plisse.cli import main
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Mesh
-from plisse.io.examples import copy_example, list_examples
-from tests.meshes import read_mesh
+from plisse.loading.examples import copy_example, list_examples
+from tests.reading import read_mesh
 
 NAMES = [
     "tablecloth", "flag", "curtain", "rotating-sphere", "two-materials", "pillow", "twisted-ribbon", "walk", "paper",
@@ -309,7 +309,7 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def blank(bodies: Any, *, size: tuple[int, int] = (1280, 960), **_: Any) -> np.ndarray:
         return np.zeros((size[1], size[0], 3), np.uint8)
 
-    monkeypatch.setattr(plisse.io.render, "draw", blank)
+    monkeypatch.setattr(plisse.pictures.render, "draw", blank)
     yield
 
 

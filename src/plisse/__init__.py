@@ -16,19 +16,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from plisse._version import __version__
+from plisse.core.version import __version__
 
 if TYPE_CHECKING:
     from plisse.core.errors import SceneError
     from plisse.core.potential import Clock
     from plisse.core.state import State
-    from plisse.io.export import export_run as export
-    from plisse.io.scene_file import load_scene as load
+    from plisse.export import export_run as export
+    from plisse.loading.scene_file import load_scene as load
     from plisse.progressive.assemble import System, assemble
     from plisse.progressive.dynamics import animate
     from plisse.progressive.ladder import Ladder, build_hierarchy
     from plisse.progressive.quasistatics import preview, refine, relax, settle
-    from plisse.run import refine_run, run_scene
+    from plisse.runs.run import refine_run, run_scene
     from plisse.solve.newton import Newton, make_newton
 
 # where each public name lives; imported at first use, so that `plisse --help` stays quick
@@ -42,14 +42,14 @@ _HOMES = {
     "animate": ("plisse.progressive.dynamics", "animate"),
     "assemble": ("plisse.progressive.assemble", "assemble"),
     "build_hierarchy": ("plisse.progressive.ladder", "build_hierarchy"),
-    "export": ("plisse.io.export", "export_run"),
-    "load": ("plisse.io.scene_file", "load_scene"),
+    "export": ("plisse.export", "export_run"),
+    "load": ("plisse.loading.scene_file", "load_scene"),
     "make_newton": ("plisse.solve.newton", "make_newton"),
     "preview": ("plisse.progressive.quasistatics", "preview"),
     "refine": ("plisse.progressive.quasistatics", "refine"),
-    "refine_run": ("plisse.run", "refine_run"),
+    "refine_run": ("plisse.runs.run", "refine_run"),
     "relax": ("plisse.progressive.quasistatics", "relax"),
-    "run_scene": ("plisse.run", "run_scene"),
+    "run_scene": ("plisse.runs.run", "run_scene"),
     "settle": ("plisse.progressive.quasistatics", "settle"),
 }
 

@@ -16,9 +16,9 @@ from plisse.bench.cusick import (
     wave_start,
 )
 from plisse.core.errors import SceneError
-from plisse.core.shapes import disc
 from plisse.progressive.ladder import build_hierarchy
 from plisse.scene.presets import PRESETS
+from plisse.shapes.catalogue import disc
 
 
 def test_shadow_is_a_union():

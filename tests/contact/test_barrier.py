@@ -7,8 +7,8 @@ import scipy.sparse
 
 from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import Surface
-from plisse.core import shapes
 from plisse.core.mesh import Mesh
+from plisse.shapes import catalogue as shapes
 
 OFFSET, DHAT, KAPPA = 3e-4, 8e-3, 37.0
 # cells of 0.1 m: within one body every rest distance is above 4 (OFFSET + DHAT), so no reach is limited

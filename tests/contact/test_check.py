@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from plisse.contact.check import Detector
-from plisse.core import shapes
 from plisse.core.mesh import Mesh, concatenate
+from plisse.shapes import catalogue as shapes
 
 
 def make_detector(meshes, *, shells):

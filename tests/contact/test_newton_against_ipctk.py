@@ -16,7 +16,7 @@ from tests.scenes import tough
 
 from plisse.contact.barrier import Barrier
 from plisse.core.potential import Clock, DenseBlocks, Hessian
-from plisse.io.geometry import load_geometry
+from plisse.loading.geometry import load_geometry
 from plisse.progressive import dynamics
 from plisse.progressive.assemble import System
 from plisse.progressive.steps import Step, solve_step

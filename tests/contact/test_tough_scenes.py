@@ -8,10 +8,10 @@ from tests.scenes import tough
 
 from plisse.contact.check import Detector
 from plisse.core.potential import Clock
-from plisse.io.geometry import load_geometry
+from plisse.loading.geometry import load_geometry
 from plisse.progressive.assemble import System
 from plisse.progressive.dynamics import animate
-from plisse.run import use_threads
+from plisse.runs.run import use_threads
 from plisse.solve.linear import make_solver
 from plisse.solve.newton import Newton
 

@@ -5,7 +5,7 @@ import pytest
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh, Names, check_manifold, concatenate, find_duplicates, find_flaws, flatness
-from plisse.core.shapes import cylinder, grid, sphere, torus
+from plisse.shapes.catalogue import cylinder, grid, sphere, torus
 
 SQUARE = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=float)
 TWO = np.array([[0, 1, 2], [0, 2, 3]])

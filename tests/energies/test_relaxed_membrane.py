@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import brentq, minimize_scalar
 from tests.potentials import SHEET, full, make_membrane, principal_stretches, tension_states, wrinkled
 
-from plisse.core import shapes
 from plisse.energies.membrane import Membrane
+from plisse.shapes import catalogue as shapes
 
 STRIP = shapes.grid(0.4, 0.2, resolution=(4, 3), diagonals="jittered", seed=1)
 E, NU, THICKNESS = 1e4, 0.3, 1e-3

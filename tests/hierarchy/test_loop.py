@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plisse.core.mesh import Mesh, check_manifold
-from plisse.core.shapes import box, cylinder, disc, grid, sphere, torus
 from plisse.hierarchy.hierarchy import build_levels, is_flat
 from plisse.hierarchy.loop import loop, midpoints, split_triangles, subdivide
+from plisse.shapes.catalogue import box, cylinder, disc, grid, sphere, torus
 
 MESHES = {
     "grid": grid(resolution=5),

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from plisse.core import shapes
 from plisse.core.mesh import check_manifold
 from plisse.hierarchy.loop import subdivide
+from plisse.shapes import catalogue as shapes
 
 MESHES = {
     "grid": lambda: shapes.grid(1.0, 0.7, resolution=(5, 4), seed=3),

@@ -9,12 +9,12 @@ import numpy as np
 from plisse.contact.check import Detector
 from plisse.core.potential import Clock, Floats, Sum
 from plisse.core.state import State
-from plisse.io.geometry import load_geometry
-from plisse.io.scene_file import scene_from_dict
+from plisse.loading.geometry import load_geometry
+from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.assemble import System
 from plisse.progressive.dynamics import animate
 from plisse.progressive.quasistatics import relax
-from plisse.run import use_threads
+from plisse.runs.run import use_threads
 from plisse.solve.linear import make_solver
 from plisse.solve.newton import Newton
 

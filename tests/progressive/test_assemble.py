@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plisse.io.scene_file import scene_from_dict
+from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.assemble import System, assemble
 
 SHELLS: list[dict[str, Any]] = [

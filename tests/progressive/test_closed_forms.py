@@ -7,12 +7,12 @@ import pytest
 from scipy.integrate import solve_bvp
 from tests.progressive.scenes import NO_CONTACT, at_x, equilibrium, forces, make_system, states
 
-from plisse.core import shapes
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats
 from plisse.energies.bending import Bending
 from plisse.energies.membrane import Membrane
 from plisse.progressive.assemble import System
+from plisse.shapes import catalogue as shapes
 
 E, NU, TAU = 1e6, 0.3, 1e-3  # Young's modulus [Pa], Poisson's ratio, thickness [m]
 HINGE_CONSTANT = 3.0  # hinge energy over plate energy of a cylinder along the axes of a rectangular grid

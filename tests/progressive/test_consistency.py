@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from plisse.core.potential import Floats, frozen
-from plisse.io.scene_file import scene_from_dict
+from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.consistency import CURVATURES, compare_levels
 from plisse.progressive.ladder import Ladder, build_hierarchy
-from plisse.run import use_threads
+from plisse.runs.run import use_threads
 
 SHEET: dict[str, Any] = {"shape": "grid", "vertices": 60, "diagonals": "jittered"}
 

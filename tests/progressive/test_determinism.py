@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 import numpy as np
 import plisse
-from plisse.io.scene_file import scene_from_dict
-from plisse.run import use_threads
+from plisse.loading.scene_file import scene_from_dict
+from plisse.runs.run import use_threads
 
 use_threads(2)
 sheet = {"shape": "grid", "width": 0.3, "height": 0.3, "resolution": 10}

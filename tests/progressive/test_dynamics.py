@@ -16,7 +16,7 @@ from plisse.core.potential import Clock, Floats
 from plisse.core.state import State
 from plisse.progressive.assemble import System
 from plisse.progressive.dynamics import animate
-from plisse.run import use_threads
+from plisse.runs.run import use_threads
 
 G = 9.81
 EULER, BDF2 = "euler", "bdf2"

@@ -8,14 +8,14 @@ import pytest
 
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock
-from plisse.core.shapes import make_shape
 from plisse.core.state import State
-from plisse.io.ply import write_ply
-from plisse.io.scene_table import scene_from_dict, scene_to_dict
+from plisse.loading.scene_table import scene_from_dict, scene_to_dict
+from plisse.meshes.ply import write_ply
 from plisse.progressive.assemble import assemble
 from plisse.progressive.dynamics import animate
 from plisse.progressive.ladder import build_hierarchy
 from plisse.progressive.quasistatics import relax, settle
+from plisse.shapes.catalogue import make_shape
 from plisse.solve.newton import make_newton
 
 RUBBER = {"density": 1000.0, "thickness": "1 mm", "E": "1 MPa", "nu": 0.3}

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from plisse.core.mesh import Floats, Mesh, concatenate
-from plisse.core.shapes import cylinder, disc, grid, sphere
 from plisse.hierarchy.hierarchy import build_levels
 from plisse.hierarchy.loop import loop
 from plisse.progressive.metrics import (
@@ -20,6 +19,7 @@ from plisse.progressive.metrics import (
     smooth_between,
     walk_boundary,
 )
+from plisse.shapes.catalogue import cylinder, disc, grid, sphere
 
 RADIUS = 0.25
 

@@ -12,11 +12,11 @@ from plisse.contact.check import Detector
 from plisse.core.potential import Clock, Sum
 from plisse.core.state import State
 from plisse.hierarchy.loop import subdivide
-from plisse.io.scene_file import scene_from_dict
+from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.assemble import System
 from plisse.progressive.ladder import Ladder, build_hierarchy
 from plisse.progressive.quasistatics import level_tol, potential_energy, preview, refine, settle
-from plisse.run import use_threads
+from plisse.runs.run import use_threads
 from plisse.scene.levels import Levels
 from plisse.solve.newton import Newton, make_newton
 

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from tests.potentials import SHEET, as_matrix
 
-from plisse.core import shapes
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Potential, Sum, frozen
 from plisse.hierarchy.hierarchy import Hierarchy, build_levels
 from plisse.hierarchy.prolongation import identity
-from plisse.io.scene_file import scene_from_dict
+from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.ladder import Ladder, build_hierarchy
 from plisse.progressive.proxy import Galerkin, Prolonged
 from plisse.progressive.shells import ShellModel
 from plisse.scene.scene import Scene
+from plisse.shapes import catalogue as shapes
 
 FLAT = shapes.grid(0.4, 0.3, resolution=(5, 4), diagonals="jittered", seed=3)
 BALL = shapes.sphere(0.2, subdivisions=1)

@@ -14,12 +14,12 @@ from plisse.contact.check import Detector
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock, Floats, frozen
 from plisse.core.state import State
-from plisse.io.scene_file import scene_from_dict
+from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.assemble import System
 from plisse.progressive.ladder import Ladder, build_hierarchy
 from plisse.progressive.quasistatics import refine
 from plisse.progressive.upsample import advance, safe_start
-from plisse.run import use_threads
+from plisse.runs.run import use_threads
 from plisse.solve.newton import make_newton
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from plisse.core.errors import SceneError
-from plisse.io.scene_file import scene_from_dict, scene_to_dict
+from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.scene.levels import METHODS, PRECONDITIONERS, PRESETS, PROLONGATIONS, Levels, Proxy
 
 SHELL = [{"shape": "grid", "vertices": 9}]

@@ -5,9 +5,9 @@ import pytest
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import concatenate
-from plisse.core.shapes import cylinder, disc, grid, sphere
 from plisse.scene.pins import Ball, Pin, select_vertices
 from plisse.scene.schedule import Keyframe
+from plisse.shapes.catalogue import cylinder, disc, grid, sphere
 
 SHEET = grid(resolution=10)
 

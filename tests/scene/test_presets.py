@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from plisse.core.shapes import grid
 from plisse.energies.bending import Bending
 from plisse.scene.presets import PRESETS, SOURCES, hinge_modulus
+from plisse.shapes.catalogue import grid
 
 ASKED = {
     "cotton", "wool", "wool-lycra", "polyester", "silk", "denim", "leather", "paper", "aluminium", "rubber", "latex",

@@ -11,7 +11,7 @@ from typing import Any
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock
 from plisse.core.state import State
-from plisse.io.scene_file import load_scene
+from plisse.loading.scene_file import load_scene
 from plisse.progressive.ladder import Ladder, build_hierarchy
 from plisse.progressive.quasistatics import preview, refine, settle
 from plisse.scene.scene import Scene

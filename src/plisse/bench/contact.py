@@ -16,7 +16,7 @@ from plisse.contact.barrier import Barrier
 from plisse.contact.ccd import max_step
 from plisse.core.potential import Floats, Pattern
 from plisse.progressive.assemble import System
-from plisse.run import use_threads
+from plisse.runs.run import use_threads
 
 REPEATS = 7
 

@@ -21,11 +21,11 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.core.potential import Clock
 from plisse.core.state import State
-from plisse.io.scene_file import scene_from_dict
+from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.ladder import Ladder, build_hierarchy
 from plisse.progressive.metrics import count_folds
 from plisse.progressive.quasistatics import preview, refine
-from plisse.run import use_threads
+from plisse.runs.run import use_threads
 from plisse.scene.materials import Material
 from plisse.scene.presets import PRESETS, SOURCES
 from plisse.scene.scene import Scene

@@ -10,10 +10,11 @@ import numpy as np
 from plisse.core.potential import Clock
 from plisse.core.state import State
 from plisse.hierarchy.loop import subdivide
-from plisse.io.geometry import Geometry, load_geometry
-from plisse.io.scene_file import scene_from_dict
+from plisse.loading.geometry import load_geometry
+from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.assemble import System
 from plisse.progressive.quasistatics import relax
+from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 from plisse.solve.newton import Newton, make_newton
 

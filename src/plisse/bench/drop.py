@@ -9,10 +9,10 @@ from typing import Any
 from plisse.bench.figures import Figure
 from plisse.contact.check import Detector
 from plisse.core.potential import Clock
-from plisse.io.scene_file import scene_from_dict
+from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.assemble import assemble
 from plisse.progressive.dynamics import animate
-from plisse.run import use_threads
+from plisse.runs.run import use_threads
 from plisse.solve.newton import make_newton
 
 # seconds a step of the peer (STARK, tuned, two threads, idle two-core machine): mean and worst

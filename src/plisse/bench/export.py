@@ -11,14 +11,14 @@ import numpy as np
 
 from plisse.bench.figures import Figure
 from plisse.core.mesh import concatenate
-from plisse.io.export import FORMATS, export_run
-from plisse.io.export.video import describe_frame
-from plisse.io.geometry import load_geometry
-from plisse.io.recording import open_recording
-from plisse.io.render import Ground, draw
-from plisse.io.run_store import RunStore
-from plisse.io.scene_file import scene_from_dict, scene_to_dict
-from plisse.run import use_threads
+from plisse.export import FORMATS, export_run
+from plisse.export.video import describe_frame
+from plisse.loading.geometry import load_geometry
+from plisse.loading.scene_file import scene_from_dict, scene_to_dict
+from plisse.pictures.render import Ground, draw
+from plisse.runs.recording import open_recording
+from plisse.runs.run import use_threads
+from plisse.runs.store import RunStore
 
 FRAMES = 8
 SCENE = {

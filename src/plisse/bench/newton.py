@@ -16,7 +16,7 @@ from plisse.core.potential import Clock
 from plisse.core.state import State
 from plisse.progressive.assemble import System, assemble
 from plisse.progressive.quasistatics import relax
-from plisse.run import use_threads
+from plisse.runs.run import use_threads
 from plisse.scene.settings import Solver
 from plisse.solve.newton import Newton, make_newton
 

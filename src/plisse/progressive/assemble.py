@@ -19,11 +19,12 @@ from plisse.core.mesh import concatenate
 from plisse.core.potential import Floats, Ints, Potential, frozen
 from plisse.energies.loads import Wind
 from plisse.hierarchy.prolongation import Prolongation
-from plisse.io.geometry import Geometry, load_geometry
+from plisse.loading.geometry import load_geometry
 from plisse.progressive.proxy import Galerkin, Prolonged
 from plisse.progressive.scales import pressure_of_unit_barrier, settle_contact
 from plisse.progressive.shells import ShellModel
 from plisse.scene.colliders import move_half_space
+from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 from plisse.scene.schedule import Keyframe, Track, transform_points
 

@@ -11,9 +11,9 @@ import numpy as np
 from plisse.contact.check import Detector
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Mesh
-from plisse.io.geometry import Geometry
-from plisse.io.ply import write_ply
+from plisse.meshes.ply import write_ply
 from plisse.progressive.assemble import System
+from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
 SHOWN = 3  # intersecting pairs that a message names

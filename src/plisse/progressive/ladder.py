@@ -13,10 +13,11 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.hierarchy.hierarchy import Hierarchy, build_levels, is_flat
 from plisse.hierarchy.prolongation import Prolongation
-from plisse.io.geometry import Geometry, load_geometry, scene_size
+from plisse.loading.geometry import load_geometry
 from plisse.progressive.assemble import Extra, Finer, Proxy, System
 from plisse.progressive.scales import settle_contact
 from plisse.progressive.shells import ShellModel
+from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.scene import Scene
 
 WEIGHT_STRAIN = 0.2  # strain under its own weight of a sheet whose wrinkles a level cannot show, in compression

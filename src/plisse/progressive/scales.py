@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from plisse.io.geometry import Geometry, scene_size
+from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.scene import Scene
 from plisse.scene.settings import choose_lengths
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats
-from plisse.scene.record import Record, factors, flag, settle, table, tables, three, turn, word
+from plisse.core.record import Record, factors, flag, settle, table, tables, three, turn, word
+from plisse.core.values import Vector
 from plisse.scene.schedule import Keyframe, check_motion, pose, rotation, transform_points
 from plisse.scene.sources import MeshSource
-from plisse.scene.values import Vector
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, fields, replace
 
 from plisse.core.errors import SceneError
-from plisse.scene.record import Record, choice, count, number
-from plisse.scene.values import Choice
+from plisse.core.record import Record, choice, count, number
+from plisse.core.values import Choice
 
 PROLONGATIONS = ("linear", "loop")
 METHODS = ("progressive", "cascadic", "direct", "plain")

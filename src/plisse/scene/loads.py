@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from plisse.core.errors import SceneError
-from plisse.scene.record import Record, choice, number, three
-from plisse.scene.values import Vector
+from plisse.core.record import Record, choice, number, three
+from plisse.core.values import Vector
 
 
 @dataclass(frozen=True)

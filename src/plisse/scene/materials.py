@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from plisse.core.errors import SceneError
-from plisse.scene.record import Record, number, settle, word
-from plisse.scene.values import Flag
+from plisse.core.record import Record, number, settle, word
+from plisse.core.values import Flag
 
 
 @dataclass(frozen=True)

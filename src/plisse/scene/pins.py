@@ -10,9 +10,9 @@ from scipy.sparse.csgraph import connected_components
 
 from plisse.core.errors import SceneError, suggest
 from plisse.core.mesh import Floats, Ints, Longs, Mesh
-from plisse.scene.record import Record, box, flag, indices, number, settle, table, tables, three, word
+from plisse.core.record import Record, box, flag, indices, number, settle, table, tables, three, word
+from plisse.core.values import Vector
 from plisse.scene.schedule import Keyframe, check_motion
-from plisse.scene.values import Vector
 
 # Positions on a face of the box count as inside in spite of rounding [m].
 SLACK = 1e-9

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from plisse.core.errors import SceneError, suggest
+from plisse.core.values import Word
 from plisse.scene.materials import Material
-from plisse.scene.values import Word
 
 HINGE_FACTOR = 3.0  # bending energy of hinges over a plate's, on meshes of near equilateral triangles and on grids
 

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from plisse.core.errors import SceneError
+from plisse.core.record import Record, count, factors, number, settle, table, tables, three, turn, word
+from plisse.core.values import Vector
 from plisse.scene.colliders import Collider
 from plisse.scene.levels import Levels
 from plisse.scene.loads import Pressure, Wind
 from plisse.scene.materials import Material
 from plisse.scene.pins import Pin
 from plisse.scene.presets import DEFAULT_MATERIAL, PRESETS
-from plisse.scene.record import Record, count, factors, number, settle, table, tables, three, turn, word
 from plisse.scene.settings import Contact, Solver, Time
 from plisse.scene.sources import MeshSource
-from plisse.scene.values import Vector
 
 
 @dataclass(frozen=True)

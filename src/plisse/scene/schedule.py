@@ -18,8 +18,8 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats
-from plisse.scene.record import Record, factors, number, three, turn
-from plisse.scene.values import Vector
+from plisse.core.record import Record, factors, number, three, turn
+from plisse.core.values import Vector
 
 
 @dataclass(frozen=True)

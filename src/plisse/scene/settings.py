@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from plisse.scene.record import Record, choice, count, flag, number
+from plisse.core.record import Record, choice, count, flag, number
 
 
 @dataclass(frozen=True)

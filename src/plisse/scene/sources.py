@@ -8,8 +8,8 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats
+from plisse.core.record import Record, choice, number, word
 from plisse.core.units import length_factor
-from plisse.scene.record import Record, choice, number, word
 from plisse.scene.schedule import rotation
 
 

@@ -1,0 +1,5 @@
+import sys
+
+from plisse.cli import main
+
+sys.exit(main())

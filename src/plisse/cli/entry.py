@@ -1,0 +1,259 @@
+"""The command line; nothing heavy is imported before a command needs it."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from plisse.cli.commands import add_commands, telling_start
+from plisse.core.errors import SceneError, counted
+from plisse.core.version import __version__
+
+BENCHES = ("newton", "contact", "drop", "start", "pcs", "cusick", "export")
+PARTS = ("speed-93k", "speed-371k", "preview", "interruption", "levels")  # of the bench pcs
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="plisse", description="Cloth and thin shells, free of intersections.")
+    parser.add_argument("--version", action="version", version=f"plisse {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+    run = commands.add_parser("run", help="simulate a scene")
+    run.add_argument("scene", type=Path, help="scene file (TOML)")
+    run.add_argument("--out", type=Path, required=True, help="folder for frames, picture and report")
+    run.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="override a value, e.g. contact.friction=0.5",
+    )
+    run.add_argument("--preview-only", action="store_true", help="level 0 alone")
+    run.add_argument("--to-level", type=_level, metavar="K", help="the finest level to go to")
+    old = run.add_mutually_exclusive_group()
+    old.add_argument("--resume", action="store_true", help="go on with the run that the folder holds, if it does")
+    old.add_argument("--overwrite", action="store_true", help="replace the run that the folder holds")
+    run.set_defaults(action=_until_stopped(_run))
+
+    refine = commands.add_parser("refine", help="go on with a run: tighter, finer, or where it was interrupted")
+    refine.add_argument("run", type=Path, help="folder of a run")
+    refine.add_argument("--tol", type=_tolerance, help="tolerance of the finest level from now on [m/s]")
+    refine.add_argument("--levels", type=_level, metavar="N", help="number of levels from now on")
+    refine.add_argument("--to-level", type=_level, metavar="K", help="the finest level to go to")
+    refine.set_defaults(action=_until_stopped(_refine))
+    for command in (run, refine):
+        command.add_argument("--threads", type=_threads, default=cores, help=f"threads (default: {cores})")
+        command.add_argument(
+            "--check-every", type=_count, default=10, metavar="N",
+            help="states from one look of the independent detector to the next (default: 10)",
+        )  # fmt: skip
+        command.add_argument("--yes", action="store_true", help="go on also where memory does not seem to suffice")
+        command.add_argument("--quiet", action="store_true", help="no progress, only what stays worth reading")
+
+    add_commands(commands)
+
+    bench = commands.add_parser("bench", help="measure speed as ratios against a baseline in the same run")
+    bench.add_argument("name", choices=BENCHES)
+    bench.add_argument("--part", choices=PARTS, help="one part of the bench pcs, which takes an hour as a whole")
+    bench.add_argument("--threads", type=_threads, default=min(2, cores), help="threads (default: 2)")
+    bench.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to a file")
+    bench.set_defaults(action=_bench)
+    return parser
+
+
+def _threads(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 256:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 to 256, not {text!r}")
+    return int(text)
+
+
+def _level(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"must be a whole number, not {text!r}")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or int(text) == 0:
+        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, not {text!r}")
+    return int(text)
+
+
+def _tolerance(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"must be a number above 0, not {text!r}")
+    return value
+
+
+def main(arguments: list[str] | None = None) -> int:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # a terminal that has no × or ε shows a question mark
+            stream.reconfigure(errors="replace")
+    options = build_parser().parse_args(arguments)
+    try:
+        return int(options.action(options))
+    except SceneError as error:
+        print(f"plisse: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        again = " Go on with --resume." if options.command == "run" else ""
+        print(f"plisse: interrupted; what was done is kept.{again}", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        # the reader of our output has gone, as `| head` does; nothing more can be said to it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+
+
+def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """The action; SIGTERM stops it as Ctrl-C does, with an exit code of its own."""
+
+    def stoppable(options: argparse.Namespace) -> int:
+        stopped: list[int] = []
+
+        def stop(number: int, _: object) -> None:
+            stopped.append(number)
+            raise KeyboardInterrupt
+
+        try:
+            before = signal.signal(signal.SIGTERM, stop)
+        except ValueError:  # only a program's first thread hears of signals
+            return action(options)
+        try:
+            return action(options)
+        except KeyboardInterrupt:
+            if not stopped:
+                raise
+            print("plisse: terminated; what was done is kept. Go on with --resume.", file=sys.stderr)
+            return 128 + stopped[0]
+        finally:
+            signal.signal(signal.SIGTERM, before)
+
+    return stoppable
+
+
+def _run(options: argparse.Namespace) -> int:
+    _allow_threads(options.threads)
+    from plisse.loading.scene_file import load_scene
+
+    scene = load_scene(options.scene, options.set)
+    from plisse.runs.run import run_scene
+
+    if options.preview_only and options.to_level:
+        raise SceneError("--preview-only is --to-level 0: give one of them.")
+    to_level = 0 if options.preview_only else options.to_level
+    with telling_start(options.scene):
+        report = run_scene(
+            scene,
+            options.scene.parent,
+            options.out,
+            threads=options.threads,
+            to_level=to_level,
+            check_every=options.check_every,
+            resume=options.resume,
+            overwrite=options.overwrite,
+            any_size=options.yes,
+            progress=sys.stderr,
+            quiet=options.quiet,
+        )
+    return _conclude(report, options.out)
+
+
+def _refine(options: argparse.Namespace) -> int:
+    _allow_threads(options.threads)
+    from plisse.runs.run import refine_run
+
+    report = refine_run(
+        options.run,
+        threads=options.threads,
+        tol=options.tol,
+        levels=options.levels,
+        to_level=options.to_level,
+        check_every=options.check_every,
+        any_size=options.yes,
+        progress=sys.stderr,
+        quiet=options.quiet,
+    )
+    return _conclude(report, options.run)
+
+
+def _conclude(report: dict[str, Any], out: Path) -> int:
+    """Says how a run ended, and what to do where it did not end well."""
+    levels = report["levels"]
+    level, static = levels[-1], levels[-1]["unconverged_steps"] is None
+    ended = "done" if not static else "in equilibrium" if level["converged"] else "stopped"
+    steps = " + ".join(str(entry["steps"]) for entry in levels)
+    keys = ("newton_iterations", "intersections", "states_checked")
+    total = {key: sum(entry[key] for entry in levels) for key in keys}
+    print(
+        f"{report['scene']}: {ended} after {steps} step{'' if steps == '1' else 's'}, "
+        f"{counted(total['newton_iterations'], 'Newton iteration')}, {report['wall_s']:.1f} s; "
+        f"{level['vertices']:,} vertices, "
+        f"{counted(total['intersections'], 'intersection')} in {counted(total['states_checked'], 'checked state')}."
+    )
+    print(f"picture: {out / ('levels.png' if len(levels) > 1 else 'preview.png')}")
+    print(f"report:  {out / 'report.html'}")
+    if level["missed_keyframes"] > report["contact"]["dhat"]:
+        print(
+            f"plisse: contact or a strain limit held scripted vertices back by up to {level['missed_keyframes']:.3g} m "
+            "from their keyframes.",
+            file=sys.stderr,
+        )
+    if level["unconverged_steps"]:
+        print(
+            f"plisse: {level['unconverged_steps']} of {level['steps']} steps did not meet solver.tol: raise "
+            "solver.max_iterations or take a smaller time.h.",
+            file=sys.stderr,
+        )
+    if not static or level["converged"]:
+        if report["method"] in ("progressive", "cascadic") and level["level"] < report["finest"]:
+            print(f"level {level['level']} of 0 to {report['finest']}: go on with `plisse refine {out}`")
+        return 0
+    if level["contacts"] == 0 and level["force_balance"] > 0.5:
+        print("plisse: nothing holds the shells up: add a pin, a floor or a collider below them.", file=sys.stderr)
+    else:
+        if level["missed_keyframes"] > report["contact"]["dhat"]:
+            advice = "handles or colliders do not reach their keyframes; give them a way that is free"
+        elif level.get("stalled"):
+            advice = "nothing lower is found from there; try a smaller time.h or a larger solver.tol, with --overwrite"
+        elif report["method"] in ("direct", "plain"):
+            advice = "allow more steps with --set time.max_steps=…, and --overwrite"
+        else:
+            advice = f"go on with `plisse refine {out}`"
+        print(
+            f"plisse: no equilibrium on level {level['level']} after {counted(level['steps'], 'step')} (residual "
+            f"{level['residual']:.2g}, force balance {level['force_balance']:.2g}): {advice}.",
+            file=sys.stderr,
+        )
+    return 1
+
+
+def _bench(options: argparse.Namespace) -> int:
+    _allow_threads(options.threads)
+    from importlib import import_module
+
+    bench = import_module(f"plisse.bench.{options.name}")
+    from plisse.bench.figures import conclude
+
+    if options.part is not None and options.name != "pcs":
+        raise SceneError(f"The bench {options.name} has no parts: leave --part out.")
+    options_of_bench = {} if options.part is None else {"part": options.part}
+    figures, details = bench.measure(options.threads, **options_of_bench)
+    return conclude(options.name, options.threads, figures, details, options.json)
+
+
+def _allow_threads(threads: int) -> None:
+    """numba reads its limit of threads once, at import."""
+    os.environ.setdefault("NUMBA_NUM_THREADS", str(max(threads, os.cpu_count() or 1)))

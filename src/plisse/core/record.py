@@ -1,0 +1,134 @@
+"""Records: frozen data whose fields say in one place what they may hold, in which unit, and what it means.
+
+The same declaration checks a value, converts its unit, and is printed as documentation and as JSON Schema.
+"""
+
+from collections.abc import Iterator
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any
+
+from plisse.core.values import Box, Choice, Count, Factors, Flag, Indices, Kind, Number, Or, Three, Turn, Word
+
+REQUIRED: Any = MISSING
+
+
+class Record:
+    """Base of all records: checks every described field, then calls `check` for what hangs together."""
+
+    def __post_init__(self) -> None:
+        for entry in fields(self):  # type: ignore[arg-type]
+            kind, value = entry.metadata.get("kind"), getattr(self, entry.name)
+            if kind is not None and not (value is None and entry.default is None):
+                settle(self, **{entry.name: kind.check(entry.name, value)})
+        self.check()
+
+    def check(self) -> None:
+        """Raises SceneError where fields contradict each other."""
+
+
+def settle(record: object, **values: Any) -> None:
+    """Stores checked values in a frozen record; for use while it is made only."""
+    for key, value in values.items():
+        object.__setattr__(record, key, value)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One key as the schema sees it. default: None where there is none; told: how the default reads, in words."""
+
+    key: str
+    kind: Kind | None
+    text: str
+    default: Any
+    told: str | None
+    required: bool
+    inner: type | None  # the record of a nested table, or of each table of a list
+    many: bool
+    keyed: bool
+
+
+def entries(record: type) -> Iterator[Entry]:
+    """The keys of a record, in order."""
+    for entry in fields(record):
+        meta = entry.metadata
+        if "text" in meta:
+            required = entry.default is MISSING and entry.default_factory is MISSING
+            default = None if required or entry.default is MISSING else entry.default
+            yield Entry(
+                meta.get("key", entry.name), meta.get("kind"), meta["text"], default, meta.get("told"), required,
+                meta.get("inner"), meta.get("many", False), meta.get("keyed", False),
+            )  # fmt: skip
+
+
+def _field(kind: Kind | None, text: str, default: Any, told: str | None, **more: Any) -> Any:
+    meta = {"kind": kind, "text": text, "told": told} | more
+    made: Field[Any] = field(metadata=meta) if default is REQUIRED else field(default=default, metadata=meta)
+    return made
+
+
+def number(
+    unit: str | None,
+    text: str,
+    *,
+    default: Any = REQUIRED,
+    told: str | None = None,
+    keyed: bool = False,
+    also: tuple[Kind, ...] = (),
+    why: str = "",
+    **limits: float,
+) -> Any:
+    """A number in a unit. also: other kinds that the key may hold; keyed: it may be a list of keyframes.
+
+    why: what would follow from a value beyond the limits.
+    """
+    kind: Kind = Number(unit, why=why, **limits)
+    return _field(Or((kind, *also)) if also else kind, text, default, told, keyed=keyed)
+
+
+def count(text: str, *, default: Any = REQUIRED, told: str | None = None, why: str = "", **limits: int) -> Any:
+    return _field(Count(**limits, why=why), text, default, told)
+
+
+def three(unit: str | None, text: str, *, default: Any = REQUIRED, told: str | None = None, keyed: bool = False) -> Any:
+    return _field(Three(unit), text, default, told, keyed=keyed)
+
+
+def turn(text: str) -> Any:
+    return _field(Turn(), text, (0.0, 0.0, 0.0), None)
+
+
+def factors(text: str, *, default: Any = REQUIRED) -> Any:
+    return _field(Factors(), text, default, None)
+
+
+def choice(text: str, choices: tuple[str, ...], *, default: Any = REQUIRED, told: str | None = None) -> Any:
+    return _field(Choice(choices), text, default, told)
+
+
+def flag(text: str, *, default: Any = REQUIRED) -> Any:
+    return _field(Flag(), text, default, None)
+
+
+def word(text: str, *, default: Any = REQUIRED, told: str | None = None) -> Any:
+    return _field(Word(), text, default, told)
+
+
+def indices(text: str, *, default: Any = REQUIRED) -> Any:
+    return _field(Indices(), text, default, None)
+
+
+def box(text: str, *, default: Any = REQUIRED) -> Any:
+    return _field(Box(), text, default, None)
+
+
+def table(record: type, text: str, *, default: Any = REQUIRED, factory: Any = None, told: str | None = None) -> Any:
+    """A nested record, a table of its own in a scene file."""
+    if factory is not None:
+        meta = {"text": text, "told": told or "its own keys' defaults", "inner": record}
+        return field(default_factory=factory, metadata=meta)
+    return _field(None, text, default, told, inner=record)
+
+
+def tables(record: type, key: str, text: str) -> Any:
+    """A tuple of nested records, a list of tables under the given key in a scene file."""
+    return _field(None, text, (), None, inner=record, many=True, key=key)

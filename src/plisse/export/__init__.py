@@ -1,0 +1,114 @@
+"""A run in the formats of other programs: one module a format, all read frame by frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from plisse.core.errors import SceneError
+from plisse.export.sequences import write_single
+from plisse.export.target import Summary, Told, check_folder, quiet
+from plisse.runs.recording import open_recording
+
+__all__ = ["FORMATS", "Format", "Summary", "export_run"]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format by its suffixes, the first being the usual one; one without any is a folder of files.
+
+    writer: "module:function" of this package. options: what that function takes beside floors and told.
+    """
+
+    writer: str
+    suffixes: tuple[str, ...] = ()
+    options: tuple[str, ...] = ()
+
+
+FORMATS = {
+    "usd": Format("usd:write", (".usdc", ".usd", ".usda")),
+    "abc": Format("alembic:write", (".abc",)),
+    "glb": Format("glb:write", (".glb",), ("animated",)),
+    "ply": Format("sequences:write_plys"),
+    "obj": Format("sequences:write_objs"),
+    "mp4": Format("video:write", (".mp4",), ("fps", "size")),
+    "webm": Format("video:write", (".webm",), ("fps", "size")),
+}
+
+
+SINGLE = {".ply": "ply", ".obj": "obj"}  # one frame as one file
+
+
+def export_run(
+    folder: Path,
+    out: Path,
+    *,
+    format: str | None = None,
+    level: int | None = None,
+    frame: int | None = None,
+    floors: bool | None = None,
+    animated: bool | None = None,
+    fps: float | None = None,
+    size: tuple[int, int] | None = None,
+    told: Told = quiet,
+) -> Summary:
+    """Writes a run to a file or a folder of files.
+
+    format: by the suffix of `out` when not given; a name without a suffix gets the format's own. level: the finest
+    with frames when not given. frame: that one alone (−1: the last). floors: half-spaces as large squares, by default
+    in USD, Alembic and GLB. animated: GLB as morph targets instead of one frame. fps: frames a second of a video;
+    size: its width and height in pixels. told: called with the frames done and their number.
+    """
+    kind, out = _choose(format, out)
+    chosen = FORMATS[kind]
+    given: dict[str, Any] = {"animated": animated, "fps": fps, "size": size}
+    options = {key: value for key, value in given.items() if value is not None}
+    for key in options:
+        if key not in chosen.options:
+            takers = " and ".join(name for name, other in FORMATS.items() if key in other.options)
+            raise SceneError(f"The format {kind} has no option {key}: it is of {takers}.")
+    if floors is not None:
+        options["floors"] = floors
+    single = out.suffix.lower() in SINGLE
+    if not chosen.suffixes and not single:
+        check_folder(out)
+    if animated and frame is not None:
+        raise SceneError("--animated writes all frames and --frame one: give one of them.")
+    recording = open_recording(folder, level)
+    if frame is not None:
+        recording = recording.only(frame)
+    if single:
+        return write_single(recording, out, kind, floors=bool(floors), told=told)
+    module, _, name = chosen.writer.partition(":")
+    summary: Summary = getattr(import_module(f"{__name__}.{module}"), name)(recording, out, told=told, **options)
+    return summary
+
+
+def _choose(format: str | None, out: Path) -> tuple[str, Path]:
+    """The format by its name or else the suffix of the file, and the file with a suffix."""
+    by_suffix = {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes} | SINGLE
+    if format is None:
+        if out.suffix.lower() in by_suffix:
+            return by_suffix[out.suffix.lower()], out
+        raise SceneError(
+            f"The format of {out} is not told by its name: end it in {', '.join(by_suffix)}, "
+            f"or name one of the formats {', '.join(FORMATS)} (--format)."
+        )
+    if format not in FORMATS:
+        raise SceneError(f'There is no format "{format}": known are {", ".join(FORMATS)}.')
+    suffixes = FORMATS[format].suffixes
+    if not suffixes:
+        if SINGLE.get(out.suffix.lower(), format) != format or out.suffix.lower() in set(by_suffix) - set(SINGLE):
+            raise SceneError(
+                f"{out} is no name for the format {format}: give a folder for all frames, or "
+                f"{out.stem}.{format} for one."
+            )
+        return format, out
+    if out.suffix.lower() in suffixes:
+        return format, out
+    if not out.suffix and not out.is_dir():
+        return format, out.with_name(out.name + suffixes[0])
+    example = out / f"run{suffixes[0]}" if out.is_dir() else out.with_suffix(suffixes[0])
+    raise SceneError(f"{out} is no name for a file of the format {format}: give e.g. {example}.")

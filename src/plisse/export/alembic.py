@@ -1,0 +1,120 @@
+"""Alembic (Ogawa): every body as a mesh with its points over time, y-up as the format's readers expect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plisse.core.mesh import Floats
+from plisse.core.version import __version__
+from plisse.export.look import Look, describe_looks, make_distinct, to_y_up
+from plisse.export.target import Summary, Told, leave_room, need, quiet, whole_file
+from plisse.pictures.normals import Shading
+from plisse.runs.recording import RecordedBody, Recording
+
+
+def write(recording: Recording, out: Path, *, floors: bool = True, told: Told = quiet) -> Summary:
+    """Writes .abc in metres. Samples go to the file as they come. floors: half-spaces as squares.
+
+    Faces are wound clockwise as seen from outside, which is this format's custom.
+    """
+    need("alembic3d", extra="alembic", purpose="Alembic")
+    bodies = [*recording.bodies, *(recording.planes if floors else ())]
+    names = make_distinct([body.name.replace("/", "_") for body in bodies])
+    with whole_file(out) as partial:
+        _write_archive(recording, partial, bodies, names, told)
+        _check(partial, bodies, names, len(recording))
+        size = partial.stat().st_size
+    return Summary(out, "abc", recording.level, len(recording), size)
+
+
+def _write_archive(
+    recording: Recording, path: Path, bodies: Sequence[RecordedBody], names: Sequence[str], told: Told
+) -> None:
+    from alembic3d import Abc
+
+    frame = sum(48 * (len(body.triangles) + body.last - body.first) for body in bodies)  # bytes, at most
+    leave_room(path, frame)
+    archive = Abc.CreateArchiveWithInfo(str(path), recording.rate, f"plisse {__version__}", recording.name)
+    number = archive.addTimeSampling(_make_sampling(recording))
+    meshes = [
+        Points(archive.getTop(), name, number, body, look)
+        for body, look, name in zip(bodies, describe_looks(bodies), names, strict=True)
+    ]
+    for index in range(len(recording)):
+        leave_room(path, frame)
+        for mesh, x in zip(meshes, recording.places(index, bodies), strict=True):
+            mesh.add(x)
+        told(index + 1, len(recording))
+    # the file is complete once nothing refers to the archive any more
+
+
+def _make_sampling(recording: Recording) -> Any:
+    from alembic3d.AbcCoreAbstract import AcyclicFlag, TimeSampling, TimeSamplingType, TimeVector
+
+    if np.allclose(np.diff(recording.times) * recording.rate, 1.0, rtol=0, atol=1e-6):
+        return TimeSampling(1.0 / recording.rate, float(recording.times[0]))
+    times = TimeVector()
+    for time in recording.times:
+        times.append(float(time))
+    return TimeSampling(TimeSamplingType(AcyclicFlag.kAcyclic), times)
+
+
+class Points:
+    """One mesh of the archive; its one face set is named after the material."""
+
+    def __init__(self, top: Any, name: str, sampling: int, body: RecordedBody, look: Look) -> None:
+        from alembic3d import AbcGeom
+
+        self.mesh, self.body, self.look = AbcGeom.OPolyMesh(top, name), body, look
+        self.schema = self.mesh.getSchema()
+        self.schema.setTimeSampling(sampling)
+        self.shading: Shading | None = None
+        self.before: Floats | None = None
+
+    def add(self, x: Floats) -> None:
+        from alembic3d import AbcGeom
+
+        imath = need("imath", extra="alembic", purpose="Alembic")
+        if self.before is not None and np.array_equal(x, self.before):
+            self.schema.setFromPrevious()
+            return
+        self.shading = self.shading or Shading(self.body.triangles, len(x))
+        if self.body.is_shell:
+            normals, scope = self.shading.vertices(x), AbcGeom.GeometryScope.kVertexScope
+        else:  # edges of a box stay sharp
+            normals, scope = self.shading.corners(x)[:, ::-1].reshape(-1, 3), AbcGeom.GeometryScope.kFacevaryingScope
+        # samples only point to arrays, which have to live until they are set
+        points, shown = imath.V3fArrayFromBuffer(to_y_up(x)), imath.V3fArrayFromBuffer(to_y_up(normals))
+        sample, m = AbcGeom.OPolyMeshSchemaSample(), len(self.body.triangles)
+        shading = AbcGeom.ON3fGeomParamSample(shown, scope)
+        sample.setPositions(points)
+        sample.setNormals(shading)
+        if self.before is None:
+            corners = imath.IntArrayFromBuffer(np.ascontiguousarray(self.body.triangles[:, ::-1]).ravel())
+            counts, faces = (
+                imath.IntArrayFromBuffer(v) for v in (np.full(m, 3, np.int32), np.arange(m, dtype=np.int32))
+            )
+            sample.setFaceIndices(corners)
+            sample.setFaceCounts(counts)
+            chosen = self.schema.createFaceSet(self.look.material.replace("/", "_")).getSchema()
+            chosen.set(AbcGeom.OFaceSetSchemaSample(faces))
+        self.schema.set(sample)
+        self.before = x.copy()
+
+
+def _check(path: Path, bodies: Sequence[RecordedBody], names: Sequence[str], frames: int) -> None:
+    """Reads the end of the file back: the library does not tell when a disk was full."""
+    from alembic3d import Abc, AbcGeom
+
+    archive = Abc.IArchive(str(path))
+    for body, name in zip(bodies, names, strict=True):
+        schema = AbcGeom.IPolyMesh(archive.getTop(), name).getSchema()
+        # selectors go by time: the binding takes every number for one
+        end = schema.getTimeSampling().getSampleTime(frames - 1)
+        sample = schema.getValue(Abc.ISampleSelector(end))
+        if schema.getNumSamples() != frames or len(sample.getFaceCounts()) != len(body.triangles):
+            raise RuntimeError("Alembic left samples out")

@@ -1,0 +1,66 @@
+"""How bodies look in other programs: the colours of the pictures, and materials by name."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from plisse.core.mesh import Floats
+from plisse.pictures.render import COLLIDER_COLOR, SHELL_COLORS, Color
+from plisse.runs.recording import RecordedBody
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A body's colour (sRGB) and its material; bodies with the same material have the same key."""
+
+    color: Color
+    material: str
+    constants: Mapping[str, float]
+    key: Hashable
+
+
+def describe_looks(bodies: Sequence[RecordedBody]) -> list[Look]:
+    """Each shell in its own colour, as the pictures show it, colliders in one grey."""
+    looks, shells = [], 0
+    for body in bodies:
+        color, name = COLLIDER_COLOR, "collider"
+        if body.is_shell:
+            color, name = SHELL_COLORS[shells % len(SHELL_COLORS)], body.material or "shell"
+            shells += 1
+        looks.append(Look(color, name, body.constants, (body.is_shell, name, tuple(sorted(body.constants.items())))))
+    return looks
+
+
+def linear(color: Color) -> Color:
+    """Linear rgb of an sRGB colour, which is what USD and glTF ask for."""
+    red, green, blue = (c / 12.92 if c < 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color)
+    return red, green, blue
+
+
+def make_distinct(words: Sequence[str], *, taken: Sequence[str] = ()) -> list[str]:
+    """The words, numbered where one comes up again or is taken."""
+    known, out = set(taken), []
+    for word in words:
+        found = next(name for number in count() if (name := f"{word}_{number}" if number else word) not in known)
+        known.add(found)
+        out.append(found)
+    return out
+
+
+def find_bounds(points: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Least and greatest coordinates of points (n, k), shape (2, k); along memory, which is much faster than across."""
+    columns = np.ascontiguousarray(points.T)
+    return np.stack([columns.min(axis=1), columns.max(axis=1)])
+
+
+def to_y_up(vectors: Floats) -> npt.NDArray[np.float32]:
+    """Positions or normals (n, 3) in float32, turned from z-up to y-up: (x, y, z) → (x, z, −y)."""
+    out = np.empty(vectors.shape, np.float32)
+    out[:, 0], out[:, 1], out[:, 2] = vectors[:, 0], vectors[:, 2], -vectors[:, 1]
+    return out

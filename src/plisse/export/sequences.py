@@ -1,0 +1,110 @@
+"""PLY and OBJ sequences: a file a frame, colliders in a folder of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from plisse.core.mesh import Floats, Ints
+from plisse.export.target import Summary, Told, quiet, whole_file, whole_folder
+from plisse.meshes.ply import write_ply
+from plisse.runs.recording import RecordedBody, Recording
+
+Writer = Callable[[Path, Sequence[Floats]], None]
+
+
+def write_plys(recording: Recording, out: Path, *, floors: bool = False, told: Told = quiet) -> Summary:
+    """Writes out/frame-0000.ply … (all shells as one mesh, float64) and out/colliders/frame-0000.ply …"""
+    return _write(recording, out, "ply", _ply_writer, floors, told)
+
+
+def write_objs(recording: Recording, out: Path, *, floors: bool = False, told: Told = quiet) -> Summary:
+    """Writes out/frame-0000.obj … (an object a shell, eleven digits) and out/colliders/frame-0000.obj …"""
+    return _write(recording, out, "obj", _obj_writer, floors, told)
+
+
+def write_single(recording: Recording, out: Path, kind: str, *, floors: bool, told: Told) -> Summary:
+    """Writes the last frame of a recording, all shells, to one PLY or OBJ file."""
+    shells = [body for body in recording.bodies if body.is_shell]
+    shown: list[RecordedBody] = [*shells, *(recording.planes if floors else ())]
+    write = {"ply": _ply_writer, "obj": _obj_writer}[kind](shown)
+    with whole_file(out) as partial:
+        write(partial, list(recording.places(len(recording) - 1, shown)))
+        size = partial.stat().st_size
+    told(1, 1)
+    return Summary(
+        out, kind, recording.level, 1, size, "the shells of one frame; a folder gets all frames and colliders"
+    )
+
+
+def _write(
+    recording: Recording,
+    out: Path,
+    kind: str,
+    make: Callable[[Sequence[RecordedBody]], Writer],
+    floors: bool,
+    told: Told,
+) -> Summary:
+    shells = [body for body in recording.bodies if body.is_shell]
+    solids = [body for body in recording.bodies if not body.is_shell] + list(recording.planes if floors else ())
+    write_shells, write_solids = make(shells), make(solids)
+    about = {
+        "scene": recording.name,
+        "level": recording.level,
+        "format": kind,
+        "unit": "m",
+        "up": "z",
+        "frames_per_second": recording.rate,
+        "times": [round(float(time), 9) for time in recording.times],
+    }
+    size = 0
+    with whole_folder(out, about) as folder:
+        if solids:
+            (folder / "colliders").mkdir()
+        for index, number in enumerate(recording.numbers):
+            places = list(recording.places(index, [*shells, *solids]))
+            path = folder / f"frame-{number:04d}.{kind}"
+            write_shells(path, places[: len(shells)])
+            size += path.stat().st_size
+            if solids:
+                path = folder / "colliders" / path.name
+                write_solids(path, places[len(shells) :])
+                size += path.stat().st_size
+            told(index + 1, len(recording))
+    return Summary(out, kind, recording.level, len(recording), size)
+
+
+def _ply_writer(bodies: Sequence[RecordedBody]) -> Writer:
+    triangles: Ints | None = None
+
+    def write(path: Path, places: Sequence[Floats]) -> None:
+        nonlocal triangles
+        if triangles is None:
+            firsts = np.cumsum([0, *(len(x) for x in places[:-1])])
+            parts = [body.triangles + first for body, first in zip(bodies, firsts, strict=True)]
+            triangles = np.concatenate(parts).astype(np.int32)
+        write_ply(path, np.concatenate(places), triangles)
+
+    return write
+
+
+def _obj_writer(bodies: Sequence[RecordedBody]) -> Writer:
+    faces: list[str] = []
+
+    def write(path: Path, places: Sequence[Floats]) -> None:
+        if not faces:  # the same text in every frame
+            first = 1
+            for body, x in zip(bodies, places, strict=True):
+                faces.append("f %d %d %d\n" * len(body.triangles) % tuple((body.triangles + first).ravel().tolist()))
+                first += len(x)
+        with path.open("w", encoding="utf-8", newline="\n") as file:
+            for body, x, text in zip(bodies, places, faces, strict=True):
+                file.write(f"o {'_'.join(body.name.split())}\n")
+                if body.material:
+                    file.write(f"usemtl {'_'.join(body.material.split())}\n")
+                file.write("v %.11g %.11g %.11g\n" * len(x) % tuple(x.ravel().tolist()))
+                file.write(text)
+
+    return write

@@ -1,0 +1,153 @@
+"""Films: pictures of all frames, seen by one camera, as H.264 or VP9."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from plisse.core.errors import SceneError
+from plisse.core.mesh import Floats
+from plisse.export.look import describe_looks
+from plisse.export.target import Summary, Told, need, quiet, whole_file
+from plisse.pictures.render import Body, Camera, Ground, draw, find_outermost, find_reach, frame
+from plisse.runs.recording import RecordedPlane, Recording
+
+SIZE = (1280, 720)  # pixels
+FASTEST = 60.0  # frames a second that a film has unless more are asked for
+LEAST, MOST = 16, 8192  # pixels of a side
+
+# constant quality that shows no blocks on smooth shading
+CODECS = {
+    "mp4": ("-c:v", "libx264", "-crf", "18", "-preset", "medium", "-movflags", "+faststart"),
+    "webm": ("-c:v", "libvpx-vp9", "-crf", "28", "-b:v", "0", "-row-mt", "1", "-deadline", "good", "-cpu-used", "4"),
+}
+
+
+def write(
+    recording: Recording,
+    out: Path,
+    *,
+    fps: float | None = None,
+    size: tuple[int, int] = SIZE,
+    floors: bool = True,
+    told: Told = quiet,
+) -> Summary:
+    """Writes a film: .mp4 in H.264 and yuv420p, which every player knows, or .webm in VP9, for browsers.
+
+    fps: frames a second; size: width and height in pixels.
+    """
+    kind = out.suffix.lower().removeprefix(".")
+    width, height = even_size(size)
+    rate = min(recording.rate, FASTEST) if fps is None else float(fps)
+    if not 0.1 <= rate <= 1000.0:
+        raise SceneError(f"A film has 0.1 to 1000 frames a second, not {rate:g}.")
+    ffmpeg = need("imageio_ffmpeg", extra="video", purpose="Video")
+    shown = pick_frames(recording.times, rate)
+    ground = find_ground(recording) if floors else None
+    camera, reach = watch(recording, (width, height))
+    with whole_file(out) as partial:
+        command = [ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error"]
+        command += ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{rate:.6g}", "-i", "-"]
+        command += ["-an", *CODECS[kind], "-pix_fmt", "yuv420p", "-fflags", "+bitexact", str(partial)]
+        with _encoding(command) as pipe:
+            index, picture = -1, np.empty(0, np.uint8)
+            for done, wanted in enumerate(shown, start=1):
+                if wanted != index:
+                    index = int(wanted)
+                    bodies = describe_frame(recording, index)
+                    picture = draw(bodies, size=(width, height), camera=camera, ground=ground, reach=reach)
+                pipe.write(picture.tobytes())
+                told(done, len(shown))
+        length = partial.stat().st_size
+    note = "" if (width, height) == tuple(size) else f"the size was made even: {width} × {height}"
+    if recording.static and len(recording) <= 2:
+        note = "a static run keeps its start and its end only; time.frame_every = 1 keeps every step"
+    return Summary(out, kind, recording.level, len(shown), length, note)
+
+
+def even_size(size: tuple[int, int]) -> tuple[int, int]:
+    """Width and height as the codecs take them: colours are stored for squares of 2 × 2 pixels."""
+    if not all(LEAST <= side <= MOST for side in size):
+        raise SceneError(f"A film has {LEAST} to {MOST} pixels a side, not {size[0]} × {size[1]}.")
+    return size[0] + size[0] % 2, size[1] + size[1] % 2
+
+
+def pick_frames(times: Floats, rate: float) -> list[int]:
+    """Which frame is seen in each picture of a film at its real speed: the latest one at that time [s]."""
+    count = 1 + int(np.floor((times[-1] - times[0]) * rate + 1e-6))
+    moments = times[0] + np.arange(count) / rate
+    latest = np.searchsorted(times, moments + 1e-6 / rate, side="right") - 1
+    # the end is always shown
+    return [*(int(k) for k in latest[:-1]), len(times) - 1]
+
+
+def watch(recording: Recording, size: tuple[int, int]) -> tuple[Camera, Floats]:
+    """A camera that holds all frames, and the box that shadows are fit to in all of them."""
+    outermost, framed, everything = np.empty((0, 3)), np.empty((0, 3)), np.empty((0, 3))
+    shown = [body for body in recording.bodies if body.framed]
+    for number in recording.numbers:
+        x = recording.positions(number)
+        cloth = np.concatenate([x[body.first : body.last] for body in shown])
+        outermost = find_outermost(np.concatenate([outermost, cloth]), size=size)
+        framed = _grow(framed, cloth)
+        everything = _grow(everything, x)
+    return frame([Body(outermost, np.empty((0, 3), np.int32))], size=size), find_reach(framed, everything)
+
+
+def _grow(box: Floats, x: Floats) -> Floats:
+    points = np.concatenate([box, x])
+    return np.stack([points.min(axis=0), points.max(axis=0)])
+
+
+def describe_frame(recording: Recording, index: int) -> list[Body]:
+    """What to draw of the index-th frame: each shell in its own colour, colliders grey."""
+    looks = describe_looks(recording.bodies)
+    places = recording.places(index, recording.bodies)
+    return [
+        Body(x, body.triangles, look.color, two_sided=body.is_shell, framed=body.framed)
+        for body, look, x in zip(recording.bodies, looks, places, strict=True)
+    ]
+
+
+def find_ground(recording: Recording) -> Ground | None:
+    """The first half-space that is a floor, as in a run's pictures."""
+    return next((ground for plane in recording.planes if (ground := _as_ground(plane))), None)
+
+
+def _as_ground(plane: RecordedPlane) -> Ground | None:
+    corners = plane.corners()
+    level = np.ptp(corners[:, 2]) <= 1e-9 * plane.reach
+    return Ground((0.0, 0.0, 1.0), float(corners[0, 2])) if level else None
+
+
+@contextmanager
+def _encoding(command: list[str]) -> Iterator[IO[bytes]]:
+    """The pipe of an encoder that is waited for at the end, and stopped after a failure."""
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=said)
+        assert process.stdin is not None
+        try:
+            try:
+                yield process.stdin
+                process.stdin.close()
+            except BrokenPipeError:
+                pass  # the encoder has ended: it has said why
+            code = process.wait()
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+        if code:
+            said.seek(0)
+            lines = said.read().decode("utf-8", "replace").strip().splitlines()
+            if any(os.strerror(errno.ENOSPC) in line for line in lines):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            raise OSError(lines[-1].rstrip(".") if lines else f"the encoder ended with code {code}")

@@ -1,0 +1,56 @@
+"""What is different between the scene of a run and the one that it is asked to go on with."""
+
+from __future__ import annotations
+
+import json
+from reprlib import Repr
+from typing import Any
+
+import numpy as np
+
+from plisse.scene.geometry import Geometry
+from plisse.runs.store import pack_geometry
+
+_brief = Repr()
+_brief.maxlist = _brief.maxdict = 4
+_brief.maxstring = _brief.maxother = 60
+MISSING = object()
+
+
+def name_change(old: dict[str, Any], new: dict[str, Any], old_geometry: Geometry, new_geometry: Geometry) -> str | None:
+    """The first difference in words, e.g. "contact.friction was 0.3 and is now 0.5"; None where there is none.
+
+    old, new: scenes as tables, as `scene_to_dict` gives them. Geometries are compared number by number: a file may be
+    another one under the same name.
+    """
+    found = _difference(json.loads(json.dumps(old)), json.loads(json.dumps(new)), "")
+    if found is not None:
+        key, before, now = found
+        was = "was not given" if before is MISSING else f"was {_brief.repr(before)}"
+        return f"{key} {was} and {'is not given now' if now is MISSING else f'is now {_brief.repr(now)}'}"
+    ours, theirs = pack_geometry(old_geometry), pack_geometry(new_geometry)
+    for name in [*ours, *(name for name in theirs if name not in ours)]:
+        if name not in ours or name not in theirs or not np.array_equal(ours[name], theirs[name]):
+            body, number, *_ = [*name.split("-"), ""]
+            return f"the surface of {body}.{number} is not what it was"
+    return None
+
+
+def _difference(old: Any, new: Any, key: str) -> tuple[str, Any, Any] | None:
+    """Key and both values of the first difference between two tables."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        # what something is called says more than its numbers
+        names = sorted([*old, *(name for name in new if name not in old)], key=lambda name: name != "name")
+        parts = [(name, old.get(name, MISSING), new.get(name, MISSING)) for name in names]
+    elif isinstance(old, list) and isinstance(new, list) and _has_tables(old + new):
+        most = max(len(old), len(new))
+        padded = [[*values, *[MISSING] * (most - len(values))] for values in (old, new)]
+        parts = [(str(k), a, b) for k, (a, b) in enumerate(zip(*padded, strict=True))]
+    else:
+        return None if old is not MISSING and new is not MISSING and old == new else (key, old, new)
+    found = (_difference(a, b, f"{key}.{name}" if key else name) for name, a, b in parts)
+    return next((each for each in found if each is not None), None)
+
+
+def _has_tables(values: list[Any]) -> bool:
+    return any(isinstance(value, dict) for value in values)

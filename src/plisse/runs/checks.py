@@ -1,0 +1,112 @@
+"""What can be said of a scene or a mesh without simulating it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from plisse.core.mesh import Mesh
+from plisse.loading.geometry import load_geometry
+from plisse.scene.geometry import Geometry
+from plisse.meshes.surfaces import load_surface
+from plisse.loading.scene_file import load_scene
+from plisse.loading.scene_table import inside
+from plisse.progressive.assemble import System
+from plisse.progressive.feasibility import (
+    check_lengths,
+    check_size,
+    check_start,
+    check_support,
+    estimate,
+    find_enclosed,
+)
+from plisse.scene.scene import Scene
+from plisse.scene.sources import MeshSource
+
+FREE = 0.9  # part of the machine's memory that a run may take
+
+
+def check_geometry(scene: Scene, geometry: Geometry, *, to_level: int | None = None, any_size: bool = False) -> None:
+    """Raises SceneError where a scene's lengths or its size make no sense.
+
+    to_level: the finest level that is asked for. any_size: also what does not seem to fit into memory.
+    """
+    check_lengths(scene, geometry)
+    if not any_size:
+        check_size(estimate(scene, geometry, to_level), FREE * memory())
+
+
+def memory() -> float:
+    """The machine's memory [bytes]."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, ValueError, OSError):
+        return np.inf  # not told by this system
+
+
+def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
+    """Lines about a scene that can be simulated; a SceneError otherwise."""
+    scene = load_scene(path, overrides)
+    with inside(str(path)):
+        geometry = load_geometry(scene, path.parent)
+        check_geometry(scene, geometry)
+        system = System(scene, geometry)
+        check_start(system)
+        check_support(scene)
+    lines = [f"{path}: can be simulated."]
+    for shell, mesh, pins in zip(scene.shells, geometry.shells, geometry.pins, strict=True):
+        pinned = f", {sum(len(pin) for pin in pins):,} pinned" if pins else ""
+        lines.append(f"  {shell.name}: shell of {shell.material.name}, {_sizes(mesh)}{pinned}")
+    for collider, solid in zip(scene.colliders, geometry.colliders, strict=True):
+        lines.append(f"  {collider.name}: collider, {'half-space' if solid is None else _sizes(solid)}")
+    contact = system.scene.contact
+    assert contact.offset is not None and contact.dhat is not None and contact.stiffness is not None
+    lines.append(
+        f"  contact: offset {1e3 * contact.offset:.3g} mm, dhat {1e3 * contact.dhat:.3g} mm, stiffness "
+        f"{contact.stiffness:.3g} Pa, friction {contact.friction:g}"
+    )
+    levels = scene.hierarchy.levels
+    lines.append(f"  {levels} level{'s' if levels > 1 else ''}, {estimate(scene, geometry).describe()}")
+    return lines + [f"  note: {note}" for note in (*geometry.notes, *find_enclosed(scene, geometry))]
+
+
+def check_mesh_file(path: Path, *, solid: bool = False) -> list[str]:
+    """Lines about a mesh that can be a shell, or if `solid` a collider; a SceneError otherwise."""
+    surface = load_surface(MeshSource(file=str(path)), Path(), solid=solid)
+    mesh = surface.mesh
+    size, lengths = np.ptp(mesh.X, axis=0), mesh.edge_lengths
+    lines = [
+        f"{path}: can be a {'collider' if solid else 'shell'}.",
+        f"  {_sizes(mesh)}, {_parts(mesh)}",
+        f"  size {size[0]:.4g} × {size[1]:.4g} × {size[2]:.4g} m, if its unit is the metre",
+        f"  edges from {lengths.min():.3g} to {lengths.max():.3g} m, {lengths.mean():.3g} m in the mean",
+    ]
+    if surface.groups:
+        lines.append(f"  vertex groups: {', '.join(sorted(surface.groups))}")
+    return lines + [f"  note: {note}" for note in surface.notes]
+
+
+def _sizes(mesh: Mesh) -> str:
+    return f"{len(mesh.X):,} vertices, {len(mesh.triangles):,} triangles"
+
+
+def _parts(mesh: Mesh) -> str:
+    """How many pieces a mesh has, and how many boundary loops."""
+    pieces = _count_components(mesh.edges, len(mesh.X))
+    if mesh.is_closed:
+        bounded = "closed"
+    else:
+        on_boundary = np.unique(mesh.boundary_edges)
+        loops = _count_components(np.searchsorted(on_boundary, mesh.boundary_edges), len(on_boundary))
+        bounded = f"open with {loops} boundary loop{'s' if loops > 1 else ''}"
+    return f"{pieces} piece{'s' if pieces > 1 else ''}, {bounded}"
+
+
+def _count_components(links: np.ndarray, n: int) -> int:
+    graph = coo_array((np.ones(len(links), np.int8), (links[:, 0], links[:, 1])), shape=(n, n))
+    return int(connected_components(graph, directed=False)[0])

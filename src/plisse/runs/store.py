@@ -1,0 +1,336 @@
+"""A run on disk: the scene, each level's mesh, frames, steps and last state, the report, pictures.
+
+DIR/scene.json  geometry.npz  run.json  report.json  report.html  preview.png  levels.png
+DIR/level-K/mesh.npz  frame-0000.npy …  steps.jsonl  state.npz  picture.png
+
+A file appears whole or not at all. A step is complete once state.npz holds it: whatever else is there of a later step,
+because a command was killed before it came to that, is dropped when the run is taken up again.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, fields
+from itertools import count, takewhile
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from plisse.core.errors import SceneError
+from plisse.core.mesh import Mesh
+from plisse.core.potential import Floats, Ints, frozen
+from plisse.core.state import Checkpoint, Couplings, State
+from plisse.scene.geometry import Geometry
+from plisse.scene.schedule import Track
+
+try:
+    import fcntl
+except ImportError:  # not on Windows: there, two commands in one folder are not kept apart
+    fcntl = None  # type: ignore[assignment]
+
+TOP = ("scene.json", "run.json", "report.json", "report.html", "preview.png", "levels.png", "geometry.npz")
+OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy")
+ABOUT = {"version", "status", "threads", "resumed", "wall_s", "first", "open"}  # what run.json holds
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class StoreError(SceneError):
+    """The run folder cannot be written; reason: why, in the system's words; remedy: what to do about it."""
+
+    def __init__(self, folder: Path, error: OSError) -> None:
+        self.folder, self.reason = folder, error.strerror or str(error)
+        self.remedy = "free some space" if error.errno in FULL else "make it writable"
+        super().__init__(f"The folder {folder} cannot be written: {self.reason}.")
+
+
+@contextmanager
+def lock_run(folder: Path) -> Iterator[None]:
+    """Holds the folder, which is made if need be, against other commands; the system lets go of it if we are killed."""
+    with _writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        file = (folder / ".lock").open("w")
+    with file:
+        if fcntl is not None:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SceneError(
+                    f"Another command is writing to {folder}: wait until it has ended, or choose another folder."
+                ) from None
+            except OSError:
+                pass  # some network file systems have no locks
+        yield
+
+
+@dataclass(frozen=True, eq=False)
+class RunStore:
+    """A run folder. Frames hold all vertices of a level: the shells' first, then the mesh colliders'."""
+
+    folder: Path
+
+    @classmethod
+    def create(cls, folder: Path, scene: dict[str, Any], geometry: Geometry, about: dict[str, Any]) -> RunStore:
+        """A fresh run folder; what an earlier run left there is removed, other files are not touched.
+
+        about: what run.json says of the run.
+        """
+        store = cls(folder)
+        with _writing(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+        # the scene goes first and comes last: without it there is no run
+        store.remove(*TOP, *(f"level-*/{name}" for name in OF_LEVEL))
+        store.tidy()
+        for level in folder.glob("level-*"):
+            with suppress(OSError):
+                level.rmdir()  # if nothing of the user's is in it
+        store._save("geometry.npz", **pack_geometry(geometry))
+        store.write_json("run.json", about)
+        store.write_json("scene.json", scene)
+        return store
+
+    @classmethod
+    def open(cls, folder: Path) -> RunStore:
+        if not cls(folder).exists:
+            raise SceneError(f"{folder} is not a run: make one with `plisse run SCENE --out {folder}`.")
+        return cls(folder)
+
+    @property
+    def exists(self) -> bool:
+        """Whether the folder holds a run."""
+        return (self.folder / "geometry.npz").is_file() and (self.folder / "scene.json").is_file()
+
+    def remove(self, *patterns: str) -> None:
+        """Removes the run's files of these names."""
+        with _writing(self.folder):
+            for pattern in patterns:
+                for old in self.folder.glob(pattern):
+                    old.unlink()
+
+    def tidy(self) -> None:
+        """Removes what a command that was killed left unfinished."""
+        for name in (*TOP, *(f"level-*/{name}" for name in OF_LEVEL)):
+            self.remove(_partial(name))
+
+    def read_geometry(self) -> Geometry:
+        """The surfaces of level 0, as they were when the run began."""
+        return _unpack_geometry(self._load("geometry.npz"))
+
+    # --- one level --------------------------------------------------------------------------------------------------
+
+    def begin_level(self, level: int, triangles: Ints, body: Ints, shells: int) -> None:
+        """Says what the level's frames are of; its earlier state, steps and frames are removed."""
+        self.remove(*(f"level-{level}/{name}" for name in OF_LEVEL))
+        with _writing(self.folder):
+            (self.folder / f"level-{level}").mkdir(exist_ok=True)
+        self._save(f"level-{level}/mesh.npz", triangles=triangles, body=body, shells=np.array(shells))
+
+    def levels(self) -> list[int]:
+        """The levels that have a state, coarse to fine."""
+        names = (path.parent.name.removeprefix("level-") for path in self.folder.glob("level-*/state.npz"))
+        return sorted(int(name) for name in names if name.isdigit())
+
+    def write_checkpoint(self, at: Checkpoint) -> None:
+        """The level's last complete step, from which the run can be taken up again."""
+        arrays: dict[str, Any] = {"x": at.state.x, "v": at.state.v}
+        if at.before is not None:
+            arrays |= {"before_x": at.before[0], "before_v": at.before[1]}
+        if at.near is not None:
+            arrays["near_x"] = at.near[0]
+            # mostly candidates are found around one place
+            arrays |= {"near_p": at.near[1]} if at.near[1].any() else {}
+        if at.couplings is not None:
+            arrays["couplings"] = at.couplings.keys
+        plain = {entry.name: getattr(at.state, entry.name) for entry in fields(State) if entry.name not in arrays}
+        mark = None if at.couplings is None else at.couplings.mark
+        text = json.dumps({"state": plain, "mark": mark, "notes": at.notes}, default=_as_plain)
+        self._save(f"level-{at.state.level}/state.npz", values=np.frombuffer(text.encode(), np.uint8), **arrays)
+
+    def read_checkpoint(self, level: int) -> Checkpoint | None:
+        """The level's last complete step, None where it has none."""
+        name = f"level-{level}/state.npz"
+        if not (self.folder / name).is_file():
+            return None
+        arrays = self._load(name)
+        try:
+            values = json.loads(arrays["values"].tobytes())
+            given: dict[str, Any] = values["state"]
+            plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items()}
+            state = State(**plain, x=frozen(arrays["x"]), v=arrays["v"])
+            before = (frozen(arrays["before_x"]), arrays["before_v"]) if "before_x" in arrays else None
+            near = None
+            if "near_x" in arrays:
+                near = (frozen(arrays["near_x"]), arrays.get("near_p", np.zeros_like(arrays["near_x"])))
+            keys = arrays.get("couplings")
+            couplings = None if keys is None else Couplings(values["mark"], keys)
+            return Checkpoint(state, before, near, couplings, values["notes"])
+        except (KeyError, TypeError, ValueError):
+            raise SceneError(
+                f"{self.folder / name} was written by another version of plisse: run the scene again."
+            ) from None
+
+    def rewind(self, level: int, step: int, frames: int) -> None:
+        """Drops what the level holds beyond a step and a number of frames."""
+        path = self.folder / f"level-{level}" / "steps.jsonl"
+        kept = self.read_steps(level, step)
+        text = "".join(_line(entry) for entry in kept)
+        if path.is_file() and path.read_bytes() != text.encode():
+            self._write(f"level-{level}/steps.jsonl", text.encode())
+        with _writing(self.folder):
+            for frame in self.folder.glob(f"level-{level}/frame-*.npy"):
+                if int(frame.stem.removeprefix("frame-")) > frames:
+                    frame.unlink()
+
+    def append_step(self, level: int, entry: dict[str, Any]) -> None:
+        """Adds a line to the level's log of steps."""
+        line = _line(entry).encode()
+        with _writing(self.folder), (self.folder / f"level-{level}" / "steps.jsonl").open("ab", buffering=0) as file:
+            if file.write(line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def read_steps(self, level: int, last: int) -> list[dict[str, Any]]:
+        """The level's log of steps up to the last complete one."""
+        path, out = self.folder / f"level-{level}" / "steps.jsonl", []
+        if path.is_file():
+            for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+                try:
+                    entry = json.loads(line)
+                except ValueError:
+                    break
+                if not isinstance(entry, dict) or entry.get("step", last + 1) > last:
+                    break
+                out.append(entry)
+        return out
+
+    def write_frame(self, level: int, number: int, x: Floats) -> None:
+        buffer = io.BytesIO()
+        np.save(buffer, x)
+        self._write(f"level-{level}/frame-{number:04d}.npy", buffer.getbuffer())
+
+    def read_frame(self, level: int, number: int) -> Floats:
+        """Positions (n, 3) [m] of one frame."""
+        path = self.folder / f"level-{level}" / f"frame-{number:04d}.npy"
+        try:
+            return np.asarray(np.load(path))
+        except (OSError, ValueError, EOFError) as error:
+            raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
+
+    # --- files ------------------------------------------------------------------------------------------------------
+
+    def read_about(self) -> dict[str, Any]:
+        """How the run was started and how it stands."""
+        about = self.read_json("run.json")
+        if not ABOUT <= about.keys():
+            raise SceneError(
+                f"{self.folder / 'run.json'} was written by another version of plisse: run the scene again."
+            )
+        return about
+
+    def read_json(self, name: str) -> dict[str, Any]:
+        try:
+            return dict(json.loads((self.folder / name).read_text(encoding="utf-8")))
+        except (OSError, ValueError) as error:
+            raise SceneError(f"{self.folder / name} cannot be read ({error}): run the scene again.") from None
+
+    def write_json(self, name: str, data: dict[str, Any]) -> None:
+        self._write(name, (json.dumps(data, indent=2) + "\n").encode())
+
+    def copy(self, name: str, to: str) -> None:
+        """One of the run's files under another name."""
+        with _writing(self.folder):
+            data = (self.folder / name).read_bytes()
+        self._write(to, data)
+
+    @contextmanager
+    def replacing(self, name: str) -> Iterator[Path]:
+        """A path to write to, which becomes the file of that name if all goes well."""
+        partial = self.folder / _partial(name)
+        with _writing(self.folder):
+            try:
+                yield partial
+                os.replace(partial, self.folder / name)
+            except BaseException:
+                with suppress(OSError):
+                    partial.unlink(missing_ok=True)
+                raise
+
+    def _write(self, name: str, data: bytes | memoryview) -> None:
+        with self.replacing(name) as partial:
+            partial.write_bytes(data)
+
+    def _save(self, name: str, **arrays: Any) -> None:
+        # in memory first: numpy's writer of archives does not take it well when a disk is full
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        self._write(name, buffer.getbuffer())
+
+    def _load(self, name: str) -> dict[str, Any]:
+        try:
+            with np.load(self.folder / name) as stored:
+                return dict(stored)
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise SceneError(f"{self.folder / name} cannot be read ({error}): run the scene again.") from None
+
+
+def pack_geometry(geometry: Geometry) -> dict[str, Any]:
+    """A geometry as named arrays, e.g. shell-0-X."""
+    out: dict[str, Any] = {"half_spaces": np.array([mesh is None for mesh in geometry.colliders], bool)}
+    for i, (mesh, x, pins) in enumerate(zip(geometry.shells, geometry.shell_positions, geometry.pins, strict=True)):
+        out |= {f"shell-{i}-X": mesh.X, f"shell-{i}-triangles": mesh.triangles, f"shell-{i}-x": x}
+        out |= {f"shell-{i}-pin-{j}": vertices for j, vertices in enumerate(pins)}
+    for i, solid in enumerate(geometry.colliders):
+        if solid is not None:
+            out |= {f"collider-{i}-X": solid.X, f"collider-{i}-triangles": solid.triangles}
+    for i, track in enumerate(geometry.tracks):
+        if track is not None:
+            out |= {f"collider-{i}-times": track.times, f"collider-{i}-positions": track.positions}
+    return out
+
+
+def _unpack_geometry(stored: dict[str, Any]) -> Geometry:
+    def mesh(name: str) -> Mesh:
+        return Mesh(stored[f"{name}-X"], stored[f"{name}-triangles"])
+
+    shells = tuple(mesh(f"shell-{i}") for i in takewhile(lambda i: f"shell-{i}-X" in stored, count()))
+    pins = [
+        tuple(stored[name] for name in takewhile(stored.__contains__, (f"shell-{i}-pin-{j}" for j in count())))
+        for i in range(len(shells))
+    ]
+    numbers = range(len(stored["half_spaces"]))
+    colliders = [None if stored["half_spaces"][i] else mesh(f"collider-{i}") for i in numbers]
+    samples = [(stored.get(f"collider-{i}-times"), stored.get(f"collider-{i}-positions")) for i in numbers]
+    tracks = [None if times is None or places is None else Track(times, places) for times, places in samples]
+    return Geometry(
+        shells, tuple(stored[f"shell-{i}-x"] for i in range(len(shells))), tuple(colliders), tuple(pins), tuple(tracks)
+    )
+
+
+def _partial(name: str) -> str:
+    """What a file is called before it is whole; writers of pictures go by the ending."""
+    stem, _, ending = name.rpartition(".")
+    return f"{stem}.part.{ending}"
+
+
+def _line(entry: dict[str, Any]) -> str:
+    return json.dumps(entry, default=_as_plain) + "\n"
+
+
+def _as_plain(value: Any) -> Any:
+    """numpy's numbers as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is no plain value")
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(folder, error) from None
