@@ -8,7 +8,7 @@ from tests.potentials import CASES, as_matrix
 
 import plisse.contact.barrier
 import plisse.contact.friction
-import plisse.contact.halfspace
+import plisse.contact.plane
 import plisse.energies.arap
 import plisse.energies.bending
 import plisse.energies.inertia
@@ -102,7 +102,7 @@ def test_value_is_invariant_and_forces_balance_under_rigid_motion(name: str) -> 
 def test_every_potential_of_the_package_has_a_case() -> None:
     names = ("arap", "bending", "inertia", "loads", "membrane", "strain_limit")
     modules = [getattr(plisse.energies, name) for name in names]
-    modules += [getattr(plisse.contact, m) for m in ("barrier", "friction", "halfspace")]
+    modules += [getattr(plisse.contact, m) for m in ("barrier", "friction", "plane")]
     modules.append(plisse.progressive.proxy)
     known = {type(case.make(1.0)) for case in CASES.values()}
     for module in modules:

@@ -115,7 +115,7 @@ def telling_start(scene: Path) -> Iterator[None]:
 
 
 def _report(options: argparse.Namespace) -> int:
-    from plisse.runs.climb import read_report
+    from plisse.runs.report import read_report
     from plisse.runs.store import RunStore
 
     RunStore.open(options.run)

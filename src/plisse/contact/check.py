@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import os
+from typing import Protocol
 
 import ipctk
 import numpy as np
 
-from plisse.core.potential import Floats, Ints
+from plisse.core.bodies import Bodies
+from plisse.core.mesh import Floats, Ints, Mesh
 
 
 def use_detector_threads(threads: int) -> None:
     ipctk.set_num_threads(min(threads, os.cpu_count() or 1))
+
+
+class Collides(Protocol):
+    """What the detector needs to know of a problem."""
+
+    @property
+    def surface(self) -> Mesh | None: ...
+
+    @property
+    def bodies(self) -> Bodies: ...
 
 
 class Detector:
@@ -27,6 +39,12 @@ class Detector:
         self._first_collider = first_collider
         if first_collider < len(X):
             self._mesh.can_collide = ipctk.make_static_obstacle_filter(first_collider)
+
+    @classmethod
+    def of(cls, problem: Collides) -> Detector:
+        """The detector of everything in a problem that can collide."""
+        mesh = problem.surface or Mesh(np.zeros((problem.bodies.n, 3)), np.zeros((0, 3), np.int32))
+        return cls(mesh.X, mesh.edges, mesh.triangles, problem.bodies.n_simulated)
 
     def count(self, x: Floats) -> int:
         """Number of edge–triangle pairs that intersect."""

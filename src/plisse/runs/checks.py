@@ -12,11 +12,9 @@ from scipy.sparse.csgraph import connected_components
 
 from plisse.core.mesh import Mesh
 from plisse.loading.geometry import load_geometry
-from plisse.scene.geometry import Geometry
-from plisse.meshes.surfaces import load_surface
 from plisse.loading.scene_file import load_scene
 from plisse.loading.scene_table import inside
-from plisse.progressive.assemble import System
+from plisse.meshes.surfaces import load_surface
 from plisse.progressive.feasibility import (
     check_lengths,
     check_size,
@@ -25,6 +23,8 @@ from plisse.progressive.feasibility import (
     estimate,
     find_enclosed,
 )
+from plisse.progressive.scene_problem import SceneProblem
+from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 from plisse.scene.sources import MeshSource
 
@@ -55,8 +55,8 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
     with inside(str(path)):
         geometry = load_geometry(scene, path.parent)
         check_geometry(scene, geometry)
-        system = System(scene, geometry)
-        check_start(system)
+        problem = SceneProblem(scene, geometry)
+        check_start(problem)
         check_support(scene)
     lines = [f"{path}: can be simulated."]
     for shell, mesh, pins in zip(scene.shells, geometry.shells, geometry.pins, strict=True):
@@ -64,7 +64,7 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
         lines.append(f"  {shell.name}: shell of {shell.material.name}, {_sizes(mesh)}{pinned}")
     for collider, solid in zip(scene.colliders, geometry.colliders, strict=True):
         lines.append(f"  {collider.name}: collider, {'half-space' if solid is None else _sizes(solid)}")
-    contact = system.scene.contact
+    contact = problem.scene.contact
     assert contact.offset is not None and contact.dhat is not None and contact.stiffness is not None
     lines.append(
         f"  contact: offset {1e3 * contact.offset:.3g} mm, dhat {1e3 * contact.dhat:.3g} mm, stiffness "

@@ -1,7 +1,7 @@
 """A run on disk: the scene, each level's mesh, frames, steps and last state, the report, pictures.
 
 DIR/scene.json  geometry.npz  run.json  report.json  report.html  preview.png  levels.png
-DIR/level-K/mesh.npz  frame-0000.npy …  steps.jsonl  state.npz  picture.png
+DIR/level-K/mesh.npz  frame-0000.npy …  velocity-0001.npy …  steps.jsonl  state.npz  picture.png
 
 A file appears whole or not at all. A step is complete once state.npz holds it: whatever else is there of a later step,
 because a command was killed before it came to that, is dropped when the run is taken up again.
@@ -27,7 +27,9 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Ints, frozen
 from plisse.core.state import Checkpoint, Couplings, State
+from plisse.loading.scene_file import scene_from_dict
 from plisse.scene.geometry import Geometry
+from plisse.scene.scene import Scene
 from plisse.scene.schedule import Track
 
 try:
@@ -36,7 +38,7 @@ except ImportError:  # not on Windows: there, two commands in one folder are not
     fcntl = None  # type: ignore[assignment]
 
 TOP = ("scene.json", "run.json", "report.json", "report.html", "preview.png", "levels.png", "geometry.npz")
-OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy")
+OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy", "velocity-*.npy")
 ABOUT = {"version", "status", "threads", "resumed", "wall_s", "first", "open"}  # what run.json holds
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -118,6 +120,10 @@ class RunStore:
         for name in (*TOP, *(f"level-*/{name}" for name in OF_LEVEL)):
             self.remove(_partial(name))
 
+    def read_scene(self) -> Scene:
+        """The scene that was run, with everything that it left open filled in."""
+        return scene_from_dict(self.read_json("scene.json"), self.folder)
+
     def read_geometry(self) -> Geometry:
         """The surfaces of level 0, as they were when the run began."""
         return _unpack_geometry(self._load("geometry.npz"))
@@ -183,9 +189,10 @@ class RunStore:
         if path.is_file() and path.read_bytes() != text.encode():
             self._write(f"level-{level}/steps.jsonl", text.encode())
         with _writing(self.folder):
-            for frame in self.folder.glob(f"level-{level}/frame-*.npy"):
-                if int(frame.stem.removeprefix("frame-")) > frames:
-                    frame.unlink()
+            for path in self.folder.glob(f"level-{level}/*-*.npy"):
+                name, _, number = path.stem.partition("-")
+                if name in ("frame", "velocity") and int(number) > frames:
+                    path.unlink()
 
     def append_step(self, level: int, entry: dict[str, Any]) -> None:
         """Adds a line to the level's log of steps."""
@@ -208,10 +215,13 @@ class RunStore:
                 out.append(entry)
         return out
 
-    def write_frame(self, level: int, number: int, x: Floats) -> None:
-        buffer = io.BytesIO()
-        np.save(buffer, x)
-        self._write(f"level-{level}/frame-{number:04d}.npy", buffer.getbuffer())
+    def write_frame(self, level: int, number: int, x: Floats, *, v: Floats | None = None) -> None:
+        """Positions (n, 3) [m] and, where they mean something, velocities (n, 3) [m/s] of one frame."""
+        for name, values in (("velocity", v), ("frame", x)):
+            if values is not None:
+                buffer = io.BytesIO()
+                np.save(buffer, values)
+                self._write(f"level-{level}/{name}-{number:04d}.npy", buffer.getbuffer())
 
     def read_frame(self, level: int, number: int) -> Floats:
         """Positions (n, 3) [m] of one frame."""
