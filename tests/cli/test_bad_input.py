@@ -232,9 +232,9 @@ def test_vertices_that_no_triangle_uses_are_dropped_with_a_note(desk: Desk) -> N
 def test_mesh_files_that_are_not_there(desk: Desk) -> None:
     contains(desk.check(text=FILE), ["cloth: ", "mesh.obj does not exist", "correct the file name"])
     (desk.folder / "mesh.obj").mkdir()
-    contains(desk.check(text=FILE), ["mesh.obj is no file", "name a mesh file"])
+    contains(desk.check(text=FILE), ["mesh.obj is a folder", "correct the name"])
     contains(desk.refused("check", "nothing.ply"), ["nothing.ply does not exist", "correct"])
-    contains(desk.refused("check", "mesh.obj"), ["mesh.obj is no file"])
+    contains(desk.refused("check", "mesh.obj"), ["mesh.obj is a folder"])
     contains(desk.check(text=FILE.replace("mesh", 300 * "m"))[-120:], ["cannot be read", "too long"])
 
 
@@ -271,7 +271,7 @@ def test_files_of_vertex_ids(desk: Desk, content: str | bytes | None, words: lis
 
 def test_a_folder_as_a_file_of_vertex_ids(desk: Desk) -> None:
     (desk.folder / "pins.txt").mkdir()
-    contains(desk.check('shell.pin=[{ids="pins.txt"}]'), ["pins.txt", "cannot be read"])
+    contains(desk.check('shell.pin=[{ids="pins.txt"}]'), ["pins.txt is a folder", "correct"])
 
 
 # --- sequences --------------------------------------------------------------------------------------------------------
@@ -602,8 +602,8 @@ def test_a_file_that_is_no_scene(desk: Desk, content: str | bytes, words: list[s
 def test_a_scene_that_is_not_there_or_a_folder(desk: Desk) -> None:
     contains(desk.refused("check", "nothing.toml"), ["nothing.toml does not exist", "correct"])
     (desk.folder / "folder.toml").mkdir()
-    contains(desk.refused("check", "folder.toml"), ["folder.toml cannot be read", "directory"])
-    contains(desk.refused("check", "."), ["is no file"])
+    contains(desk.refused("check", "folder.toml"), ["folder.toml is a folder", "correct"])
+    contains(desk.refused("check", "."), ["is a folder"])
     contains(desk.refused("check", "nothing.toml/inner.toml"), ["does not exist"])
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from plisse.core.errors import SceneError, suggest
+from plisse.core.files import MESH, check_file
 from plisse.core.mesh import (
     DEGENERATE,
     Floats,
@@ -101,8 +102,7 @@ def read_polygons(path: Path, *, object: str | None = None) -> Polygons:
     try:
         if not path.exists():
             raise SceneError(f"{path} does not exist: correct the file name, which is relative to the scene.")
-        if not path.is_file():
-            raise SceneError(f"{path} is no file: name a mesh file.")
+        check_file(path, most=MESH)
         if suffix in SUFFIXES:
             return read_usd_polygons(path, object=object)
         if suffix not in READERS:
@@ -233,6 +233,8 @@ def _frames(path: Path) -> list[Path]:
             raise SceneError(
                 f"{path} does not exist: correct the name of the sequence, which is relative to the scene."
             )
+        if not path.is_dir():
+            raise SceneError(f"{path} is a device or a pipe, neither a folder nor a regular file: correct the name.")
         files = [file for file in path.iterdir() if file.suffix.lower() in READERS and not file.name.startswith(".")]
     except OSError as error:
         raise SceneError(f"{path} cannot be read: {error.strerror}.") from None
