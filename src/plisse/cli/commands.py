@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,13 +22,13 @@ def add_commands(commands: Any) -> None:
     check.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a value of the scene")
     check.add_argument("--collider", action="store_true", help="the mesh is to be a collider, which may be less tidy")
     check.add_argument("--repair", action="store_true", help="mend a mesh where that needs no guessing")
-    check.add_argument("--out", type=Path, metavar="FIXED", help="where to write the mended mesh")
+    check.add_argument("--out", type=new_path, metavar="FIXED", help="where to write the mended mesh")
     check.set_defaults(action=_check)
 
     report = commands.add_parser("report", help="how a run stands, as a table")
     report.add_argument("run", type=Path, help="folder of a run")
     report.add_argument("--html", action="store_true", help="as a page with pictures and plots instead")
-    report.add_argument("--out", type=Path, metavar="FILE", help="where to write the page (default: in the run)")
+    report.add_argument("--out", type=new_path, metavar="FILE", help="where to write the page (default: in the run)")
     report.set_defaults(action=_report)
 
     render = commands.add_parser("render", help="draw a frame of a run, or a film of all")
@@ -38,12 +39,12 @@ def add_commands(commands: Any) -> None:
     render.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
     render.add_argument("--size", type=_size, metavar="WxH", help="pixels (default: 1280x960, of a film 1280x720)")
     render.add_argument("--fps", type=float, help="frames a second of a film (default: as simulated)")
-    render.add_argument("--out", type=Path, metavar="FILE", help="picture or film (default: in the run)")
+    render.add_argument("--out", type=new_path, metavar="FILE", help="picture or film (default: in the run)")
     render.set_defaults(action=_render)
 
     export = commands.add_parser("export", help="write a run for other programs")
     export.add_argument("run", type=Path, help="folder of a run")
-    export.add_argument("--out", type=Path, required=True, help="file; for all frames as ply or obj a folder")
+    export.add_argument("--out", type=new_path, required=True, help="file; for all frames as ply or obj a folder")
     export.add_argument("--format", choices=EXPORTS, help="default: by the file's ending")
     export.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
     export.add_argument("--frame", type=int, metavar="N", help="that frame alone; -1 is the last")
@@ -61,8 +62,23 @@ def add_commands(commands: Any) -> None:
 
     examples = commands.add_parser("examples", help="list the gallery, or copy a scene of it to edit")
     examples.add_argument("name", nargs="?", help="number or name of an example")
-    examples.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder to copy to (default: here)")
+    examples.add_argument(
+        "--out", type=new_path, default=Path(), metavar="DIR", help="folder to copy to (default: here)"
+    )
     examples.set_defaults(action=_examples)
+
+
+def new_path(text: str) -> Path:
+    """Where a command is to write to."""
+    try:
+        if not text:
+            raise argparse.ArgumentTypeError("must not be empty; the current folder is .")
+        os.lstat(text)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass  # who writes there will see
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot be {text!r}: {error.strerror}") from None
+    return Path(text)
 
 
 def _size(text: str) -> tuple[int, int]:

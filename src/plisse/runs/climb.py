@@ -8,11 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
+import numpy as np
+
 from plisse.core.errors import SceneError, counted
 from plisse.core.potential import Clock, Floats
 from plisse.core.state import Checkpoint, State
 from plisse.core.version import __version__
-from plisse.loading.scene_file import scene_from_dict
 from plisse.pictures.page import make_page
 from plisse.pictures.render import COLLIDER_COLOR, SHELL_COLORS, Body, Camera, Ground, frame, render, render_strip
 from plisse.progressive.assemble import System
@@ -20,6 +21,7 @@ from plisse.progressive.consistency import compare_levels
 from plisse.progressive.dynamics import animate
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.quasistatics import level_tol, refine, settle, take_up
+from plisse.runs.mend import mend_frames
 from plisse.runs.progress import ProgressLine
 from plisse.runs.store import RunStore, StoreError, lock_run
 from plisse.runs.tally import LevelRun, Tally, report_level
@@ -213,6 +215,15 @@ class Run:
                 f"{wall:.1f} s, {how}; picture {path}"
             )
 
+    def mend(self) -> Iterator[str]:
+        """Writes frames that cannot be read again where that is possible; a line for each."""
+
+        def starts(level: int) -> Floats:
+            geometry = self.ladder.geometry(level)
+            return np.concatenate([*geometry.shell_positions, *(mesh.X for mesh in geometry.solids)])
+
+        yield from mend_frames(self.store, self.kept.values(), starts, every=self.scene.time.frame_steps)
+
     # --- what is left behind ----------------------------------------------------------------------------------------
 
     def _draw(self, level: int, x: Floats) -> Path:
@@ -301,7 +312,7 @@ def read_report(folder: Path) -> dict[str, Any]:
         status = "killed"  # where nothing can be written, nobody is at work
     except SceneError:
         status = "running"
-    scene = scene_from_dict(store.read_json("scene.json"), folder)
+    scene = store.read_scene()
     found = [at for level in store.levels() if (at := store.read_checkpoint(level)) is not None]
     levels = _report_levels(store, found, dynamic=scene.time.mode == "dynamic")
     about["wall_s"] = sum(level["wall_s"] for level in levels)
@@ -326,6 +337,7 @@ def _make_report(about: dict[str, Any], scene: Scene, status: str, levels: list[
         "finest": scene.hierarchy.levels - 1,
         "threads": about["threads"],
         "seed": scene.seed,
+        "pinned": any(shell.pins for shell in scene.shells),
         "wall_s": about["wall_s"],
         "contact": {name: getattr(scene.contact, name) for name in OPEN},
         "auto": {f"contact.{name}": getattr(scene.contact, name) for name in about["open"]},

@@ -13,7 +13,7 @@ from plisse.core.errors import SceneError
 from plisse.core.version import __version__
 from plisse.kernels.cache import find_cache_root
 from plisse.loading.geometry import load_geometry
-from plisse.loading.scene_file import scene_from_dict, scene_to_dict
+from plisse.loading.scene_file import scene_to_dict
 from plisse.progressive.feasibility import check_start, check_support, find_enclosed
 from plisse.progressive.ladder import Ladder
 from plisse.runs.changes import name_change
@@ -115,7 +115,7 @@ def refine_run(
     use_threads(threads)
     store = RunStore.open(folder)
     with lock_run(folder):
-        scene = _refined(scene_from_dict(store.read_json("scene.json"), folder), folder, tol=tol, levels=levels)
+        scene = _refined(store.read_scene(), folder, tol=tol, levels=levels)
         geometry = store.read_geometry()
         check_geometry(scene, geometry, to_level=to_level, any_size=any_size)
         ladder = Ladder.of(scene, geometry)
@@ -165,7 +165,7 @@ def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> dict[str, Any]:
     """What run.json says of a run, if it is of this very scene."""
-    about, old = store.read_about(), store.read_json("scene.json")
+    about, old = store.read_about(), scene_to_dict(store.read_scene())
     # what the scene left open was filled in when the run began
     contact = {key: value for key, value in old["contact"].items() if key not in about["open"]}
     change = name_change(old | {"contact": contact}, scene_to_dict(scene), store.read_geometry(), geometry)
@@ -187,6 +187,9 @@ def _carry_out(run: Run, first: int, last: int, *, going_on: bool, progress: Tex
 
 
 def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> dict[str, Any]:
+    for line in (*_tell_version(run), *run.mend()) if going_on else ():
+        if progress:
+            print(line, file=progress, flush=True)
     if going_on and run.about["status"] == "done" and not run.has_work(first, last):
         if progress:
             print(f"{run.store.folder} is done already.", file=progress, flush=True)
@@ -229,15 +232,17 @@ def _say_whether_kernels_are_there(progress: TextIO) -> None:
 
 
 def _say_what_differs(run: Run, progress: TextIO | None) -> None:
-    """A run that goes on with other threads, or another version, does not end at the same bits."""
-    about = run.about
-    if progress is None:
-        return
-    if about["threads"] != run.threads:
+    """A run that goes on with other threads does not end at the same bits."""
+    before = run.about["threads"]
+    if progress is not None and before != run.threads:
         print(
-            f"begun with {about['threads']} threads and going on with {run.threads}: the result agrees within the "
-            "tolerance, not to the bit",
+            f"begun with {before} threads and going on with {run.threads}: the result agrees within the tolerance, "
+            "not to the bit",
             file=progress, flush=True,
         )  # fmt: skip
-    if about["version"] != __version__:
-        print(f"begun with version {about['version']} and going on with {__version__}", file=progress, flush=True)
+
+
+def _tell_version(run: Run) -> list[str]:
+    """A line where a run was begun with another version."""
+    before = run.about["version"]
+    return [] if before == __version__ else [f"begun with version {before} of plisse; this is {__version__}"]

@@ -27,7 +27,9 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Ints, frozen
 from plisse.core.state import Checkpoint, Couplings, State
+from plisse.loading.scene_file import scene_from_dict
 from plisse.scene.geometry import Geometry
+from plisse.scene.scene import Scene
 from plisse.scene.schedule import Track
 
 try:
@@ -104,7 +106,8 @@ class RunStore:
     @property
     def exists(self) -> bool:
         """Whether the folder holds a run."""
-        return (self.folder / "geometry.npz").is_file() and (self.folder / "scene.json").is_file()
+        # a name that is too long for the system is an error of Path.is_file
+        return all(os.path.isfile(self.folder / name) for name in ("geometry.npz", "scene.json"))
 
     def remove(self, *patterns: str) -> None:
         """Removes the run's files of these names."""
@@ -183,9 +186,9 @@ class RunStore:
         if path.is_file() and path.read_bytes() != text.encode():
             self._write(f"level-{level}/steps.jsonl", text.encode())
         with _writing(self.folder):
-            for frame in self.folder.glob(f"level-{level}/frame-*.npy"):
-                if int(frame.stem.removeprefix("frame-")) > frames:
-                    frame.unlink()
+            for number in self.frames(level):
+                if number > frames:
+                    (self.folder / self.frame_name(level, number)).unlink()
 
     def append_step(self, level: int, entry: dict[str, Any]) -> None:
         """Adds a line to the level's log of steps."""
@@ -208,14 +211,30 @@ class RunStore:
                 out.append(entry)
         return out
 
+    @staticmethod
+    def frame_name(level: int, number: int) -> str:
+        return f"level-{level}/frame-{number:04d}.npy"
+
+    def frames(self, level: int) -> list[int]:
+        """Numbers of the level's frames, in order."""
+        stems = (path.stem.removeprefix("frame-") for path in self.folder.glob(f"level-{level}/frame-*.npy"))
+        return sorted(int(stem) for stem in stems if stem.isdecimal() and len(stem) >= 4)
+
+    def has_frame(self, level: int, number: int, n: int) -> bool:
+        """Whether the frame is there and whole, with n vertices; its numbers are not looked at."""
+        try:
+            return np.lib.format.open_memmap(self.folder / self.frame_name(level, number), mode="r").shape == (n, 3)
+        except (OSError, ValueError, EOFError):
+            return False
+
     def write_frame(self, level: int, number: int, x: Floats) -> None:
         buffer = io.BytesIO()
         np.save(buffer, x)
-        self._write(f"level-{level}/frame-{number:04d}.npy", buffer.getbuffer())
+        self._write(self.frame_name(level, number), buffer.getbuffer())
 
     def read_frame(self, level: int, number: int) -> Floats:
         """Positions (n, 3) [m] of one frame."""
-        path = self.folder / f"level-{level}" / f"frame-{number:04d}.npy"
+        path = self.folder / self.frame_name(level, number)
         try:
             return np.asarray(np.load(path))
         except (OSError, ValueError, EOFError) as error:
@@ -234,9 +253,22 @@ class RunStore:
 
     def read_json(self, name: str) -> dict[str, Any]:
         try:
-            return dict(json.loads((self.folder / name).read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
+            data = json.loads((self.folder / name).read_text(encoding="utf-8"))
+            if not isinstance(data, dict):
+                raise ValueError("it holds no table")
+            return data
+        except (OSError, ValueError, RecursionError) as error:
             raise SceneError(f"{self.folder / name} cannot be read ({error}): run the scene again.") from None
+
+    def read_scene(self) -> Scene:
+        """The scene as it is run."""
+        try:
+            return scene_from_dict(self.read_json("scene.json"), self.folder)
+        except SceneError as error:
+            path, reason = self.folder / "scene.json", str(error).removesuffix(".")
+            raise SceneError(
+                f"{path} is damaged or was written by another version of plisse ({reason}): run the scene again."
+            ) from None
 
     def write_json(self, name: str, data: dict[str, Any]) -> None:
         self._write(name, (json.dumps(data, indent=2) + "\n").encode())
