@@ -203,6 +203,18 @@ def test_a_level_whose_mesh_is_damaged(shelf: Desk, command: str, damage: str) -
     contains(refused(shelf, *READING[command]), ["mesh.npz", "run the scene again"])
 
 
+@pytest.mark.parametrize("name", ["half_spaces", "shell-0-X", "shell-0-triangles", "shell-0-x"])
+def test_a_run_whose_geometry_is_damaged(shelf: Desk, name: str) -> None:
+    path = shelf.folder / "ribbon/geometry.npz"
+    with np.load(path) as stored:
+        arrays = dict(stored)
+    arrays[name] = arrays[name].ravel()[:1]
+    if name in ("half_spaces", "shell-0-x"):
+        del arrays[name]
+    np.savez(path, **arrays)
+    contains(refused(shelf, *READING["resume"]), ["geometry.npz", "run the scene again"])
+
+
 def cut(path: Path, part: float = 0.5) -> bytes:
     """Shortens a file and returns what it held."""
     whole = path.read_bytes()

@@ -123,7 +123,11 @@ class RunStore:
 
     def read_geometry(self) -> Geometry:
         """The surfaces of level 0, as they were when the run began."""
-        return _unpack_geometry(self._load("geometry.npz"))
+        stored = self._load("geometry.npz")
+        try:
+            return _unpack_geometry(stored)
+        except (KeyError, TypeError, ValueError):
+            raise self._strange("geometry.npz") from None
 
     # --- one level --------------------------------------------------------------------------------------------------
 
@@ -174,9 +178,7 @@ class RunStore:
             couplings = None if keys is None else Couplings(values["mark"], keys)
             return Checkpoint(state, before, near, couplings, values["notes"])
         except (KeyError, TypeError, ValueError):
-            raise SceneError(
-                f"{self.folder / name} was written by another version of plisse: run the scene again."
-            ) from None
+            raise self._strange(name) from None
 
     def rewind(self, level: int, step: int, frames: int) -> None:
         """Drops what the level holds beyond a step and a number of frames."""
@@ -246,9 +248,7 @@ class RunStore:
         """How the run was started and how it stands."""
         about = self.read_json("run.json")
         if not ABOUT <= about.keys():
-            raise SceneError(
-                f"{self.folder / 'run.json'} was written by another version of plisse: run the scene again."
-            )
+            raise self._strange("run.json")
         return about
 
     def read_json(self, name: str) -> dict[str, Any]:
@@ -265,10 +265,13 @@ class RunStore:
         try:
             return scene_from_dict(self.read_json("scene.json"), self.folder)
         except SceneError as error:
-            path, reason = self.folder / "scene.json", str(error).removesuffix(".")
-            raise SceneError(
-                f"{path} is damaged or was written by another version of plisse ({reason}): run the scene again."
-            ) from None
+            raise self._strange("scene.json", f" ({str(error).removesuffix('.')})") from None
+
+    def _strange(self, name: str, reason: str = "") -> SceneError:
+        """For a file that can be read and makes no sense."""
+        return SceneError(
+            f"{self.folder / name} is damaged, or another version of plisse wrote it{reason}: run the scene again."
+        )
 
     def write_json(self, name: str, data: dict[str, Any]) -> None:
         self._write(name, (json.dumps(data, indent=2) + "\n").encode())
