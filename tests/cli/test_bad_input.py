@@ -358,6 +358,40 @@ def check_red(desk: Desk, name: str = "scene-intersections.ply") -> set[int]:
     return reds
 
 
+def crossed_sheets() -> tuple[np.ndarray, np.ndarray]:
+    """Two sheets in one mesh, the second upright through the first."""
+    flat = grid(1.0, 1.0, resolution=4)
+    upright = flat.X[:, (0, 2, 1)] * 0.6 + (0.03, 0.041, 0.017)
+    return np.concatenate([flat.X, upright]), np.concatenate([flat.triangles, flat.triangles + len(flat.X)])
+
+
+@pytest.mark.parametrize("ending", ["obj", "ply"])
+def test_a_mesh_that_crosses_itself_cannot_be_a_shell(desk: Desk, ending: str) -> None:
+    X, triangles = crossed_sheets()
+    (write_obj if ending == "obj" else write_ply)(desk.folder / f"mesh.{ending}", X, triangles)
+    said = desk.refused("check", f"mesh.{ending}", new=["mesh-intersections.ply"])
+    contains(said, [f"mesh.{ending} cannot be a shell", "crosses itself", "mesh-intersections.ply shows them in red"])
+    assert check_red(desk, "mesh-intersections.ply")
+    pairs = [(e, t) for e in edges_of(triangles) for t in triangles.tolist() if crosses(X, list(e), t)]
+    first = 1 if ending == "obj" else 0
+    contains(said, [f"{len(pairs)} intersections"])
+    told = re.findall(r"from vertex (\d+) to vertex (\d+) through face (\d+)", said)
+    assert len(told) == 3
+    for i, j, face in told:
+        edge = tuple(sorted((int(i) - first, int(j) - first)))
+        assert (edge, triangles[int(face) - first].tolist()) in pairs
+
+
+def edges_of(triangles: np.ndarray) -> set[tuple[int, int]]:
+    return {(min(t[k], t[k - 1]), max(t[k], t[k - 1])) for t in triangles.tolist() for k in range(3)}
+
+
+def test_a_mesh_that_crosses_itself_can_be_a_collider(desk: Desk) -> None:
+    write_obj(desk.folder / "mesh.obj", *crossed_sheets())
+    said = desk.accepted("check", "--collider", "mesh.obj")
+    contains(said, ["mesh.obj: can be a collider", "note: mesh.obj crosses itself", "no harm to a collider"])
+
+
 def test_a_start_with_an_intersection_of_shell_and_collider(desk: Desk) -> None:
     # off the grid's lines, so that no edge lies within a triangle
     said = desk.check("collider.translate=[0.013,0.027,0.017]", new=["scene-intersections.ply"])

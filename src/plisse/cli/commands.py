@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from plisse.core.errors import SceneError
+from plisse.core.errors import IntersectionError, SceneError
 
+RED, GREY = (214, 39, 40), (200, 200, 205)  # of triangles that intersect, and of the others
 EXPORTS = ("usd", "abc", "glb", "ply", "obj", "mp4", "webm")
 
 
@@ -102,29 +103,33 @@ def _check(options: argparse.Namespace) -> int:
     if is_scene:
         from plisse.runs.checks import check_scene_file
 
-        with telling_start(options.file):
+        with showing_intersections(options.file):
             print("\n".join(check_scene_file(options.file, options.set)))
         return 0
     if options.set:
         raise SceneError("--set changes a scene: a mesh has nothing to set.")
     from plisse.runs.checks import check_mesh_file
 
-    print("\n".join(check_mesh_file(options.file, solid=options.collider)))
+    with showing_intersections(options.file):
+        print("\n".join(check_mesh_file(options.file, solid=options.collider)))
     return 0
 
 
 @contextmanager
-def telling_start(scene: Path) -> Iterator[None]:
-    """Leaves a picture of where a scene intersects at its start, as a mesh beside the message."""
+def showing_intersections(file: Path) -> Iterator[None]:
+    """Leaves a mesh that shows where a scene or a mesh intersects, with a word about it in the message."""
     try:
         yield
-    except SceneError as error:
-        write: Callable[[Path], None] | None = getattr(error, "write", None)
-        if write is None:
-            raise
-        path = Path(f"{scene.stem}-intersections.ply")
+    except IntersectionError as error:
+        import numpy as np
+
+        from plisse.meshes.ply import write_ply
+
+        colors = np.tile(np.array(GREY, np.uint8), (len(error.triangles), 1))
+        colors[error.marked] = RED
+        path = Path(f"{file.stem}-intersections.ply")
         try:
-            write(path)
+            write_ply(path, error.x, error.triangles, colors=colors)
         except OSError:
             raise error from None
         raise SceneError(f"{str(error).removesuffix('.')}; {path} shows them in red.") from None

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from plisse.cli.commands import add_commands, new_path, telling_start
+from plisse.cli.commands import add_commands, new_path, showing_intersections
 from plisse.core.errors import SceneError, counted
 from plisse.core.version import __version__
 
@@ -154,7 +154,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.preview_only and options.to_level:
         raise SceneError("--preview-only is --to-level 0: give one of them.")
     to_level = 0 if options.preview_only else options.to_level
-    with telling_start(options.scene):
+    with showing_intersections(options.scene):
         report = run_scene(
             scene,
             options.scene.parent,

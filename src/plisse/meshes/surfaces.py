@@ -51,13 +51,14 @@ class Surface:
 
     mesh: in metres, z up. groups: vertices of the mesh by name of vertex group, sorted, (k,) each.
     vertex_of_id: the mesh's vertex for each vertex of the file, in the file's order, −1 where dropped, shape (n,).
-    notes: what was done or is odd, whole sentences.
+    notes: what was done or is odd, whole sentences. names: what its file calls a vertex and a triangle of the mesh.
     """
 
     mesh: Mesh
     groups: dict[str, Ints]
     vertex_of_id: Ints
     notes: tuple[str, ...]
+    names: Names
 
 
 def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool = False) -> Surface:
@@ -68,7 +69,7 @@ def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool =
     """
     if source.shape is not None:
         mesh = make_shape(source.shape, source.parameters, seed=seed)
-        return Surface(mesh, {}, np.arange(len(mesh.X), dtype=np.int32), ())
+        return Surface(mesh, {}, np.arange(len(mesh.X), dtype=np.int32), (), Names())
     path = base / str(source.file) if source.file is not None else _frames(base / str(source.sequence))[0]
     return _make_surface(read_polygons(path, object=source.object), path, source, solid=solid)
 
@@ -186,7 +187,8 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
     size = float(np.linalg.norm(np.ptp(mesh.X, axis=0)))
     if not SIZES[0] <= size <= SIZES[1]:
         notes.append(f"measures {size:.3g} m across; if that is not meant, set unit")
-    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, tuple(f"{name} {note}." for note in notes))
+    sentences = tuple(f"{name} {note}." for note in notes)
+    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, sentences, names)
 
 
 def drop_loose(X: Floats, triangles: Ints) -> tuple[Mesh, Ints, Longs]:

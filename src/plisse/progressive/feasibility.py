@@ -4,35 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from plisse.contact.check import Detector
-from plisse.core.errors import SceneError
+from plisse.contact.check import Detector, mark_triangles
+from plisse.core.errors import IntersectionError, SceneError, counted
 from plisse.core.mesh import Floats, Mesh
-from plisse.meshes.ply import write_ply
 from plisse.progressive.assemble import System
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
 SHOWN = 3  # intersecting pairs that a message names
-RED, GREY = (214, 39, 40), (200, 200, 205)
-
-
-class StartError(SceneError):
-    """A scene that starts with intersections. triangles: those that take part; mesh, x: of everything."""
-
-    def __init__(self, message: str, system: System, triangles: np.ndarray) -> None:
-        super().__init__(message)
-        self.system, self.triangles = system, triangles
-
-    def write(self, path: Path) -> None:
-        """Everything as PLY, the triangles that intersect in red."""
-        mesh = self.system.everything
-        colors = np.tile(np.array(GREY, np.uint8), (len(mesh.triangles), 1))
-        colors[self.triangles] = RED
-        write_ply(path, self.system.x0, mesh.triangles, colors=colors)
 
 
 def check_lengths(scene: Scene, geometry: Geometry) -> None:
@@ -104,12 +86,12 @@ def check_start(system: System) -> None:
         return
     mesh = system.everything
     detector = Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell)
-    if detector.count(system.x0):
-        raise _crossed(system, detector.intersections(system.x0))
+    if found := detector.intersections(system.x0):
+        raise _crossed(system, found)
     system.check_start()
 
 
-def _crossed(system: System, found: Sequence[tuple[int, int]]) -> StartError:
+def _crossed(system: System, found: Sequence[tuple[int, int]]) -> IntersectionError:
     mesh = system.everything
     names, told = set[tuple[str, str]](), list[str]()
     body = system.body[mesh.triangles[:, 0]]
@@ -125,15 +107,13 @@ def _crossed(system: System, found: Sequence[tuple[int, int]]) -> StartError:
         if within
         else "move the bodies apart, e.g. with rest_on or drop_height, or change their scale"
     )
-    edges = np.unique([edge for edge, _ in found])
-    touched = np.asarray(np.isin(mesh.triangle_edges, edges).any(axis=1))
-    touched[[triangle for _, triangle in found]] = True
-    count = f"{len(found)} intersection{'s' if len(found) != 1 else ''}"
     more = "" if len(found) <= SHOWN else ", …"
-    return StartError(
-        f"The scene starts with {count} ({'; '.join(told)}{more}; counted from 0): {remedy}.",
-        system,
-        np.flatnonzero(touched),
+    return IntersectionError(
+        f"The scene starts with {counted(len(found), 'intersection')} ({'; '.join(told)}{more}; counted from 0): "
+        f"{remedy}.",
+        x=system.x0,
+        triangles=mesh.triangles,
+        marked=mark_triangles(mesh, found),
     )
 
 
