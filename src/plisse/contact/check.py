@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import Protocol
 
 import ipctk
 import numpy as np
 
 from plisse.core.bodies import Bodies
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.mesh import Floats, Ints, Longs, Mesh
 
 
 def use_detector_threads(threads: int) -> None:
@@ -48,14 +49,14 @@ class Detector:
 
     def count(self, x: Floats) -> int:
         """Number of edge–triangle pairs that intersect."""
-        x = np.asfortranarray(x)
-        if not ipctk.has_intersections(self._mesh, x, broad_phase=ipctk.LBVH()):
-            return 0
         return len(self.intersections(x))
 
     def intersections(self, x: Floats) -> list[tuple[int, int]]:
-        """(edge, triangle) indices of every intersecting pair; one by one, for messages only."""
+        """(edge, triangle) indices of every intersecting pair."""
         x = np.asfortranarray(x)
+        if not ipctk.has_intersections(self._mesh, x, broad_phase=ipctk.LBVH()):
+            return []
+        # one by one: that there are any is an error
         tree = ipctk.LBVH()
         tree.build(x, self._edges, self._triangles, 0.0)
         found = []
@@ -66,3 +67,10 @@ class Detector:
                 if ipctk.is_edge_intersecting_triangle(*x[edge], *x[triangle]):
                     found.append((int(pair.edge_id), int(pair.face_id)))
         return found
+
+
+def mark_triangles(mesh: Mesh, found: Sequence[tuple[int, int]]) -> Longs:
+    """The triangles of a mesh that take part in intersections (edge, triangle), ascending, shape (k,)."""
+    marked = np.asarray(np.isin(mesh.triangle_edges, [edge for edge, _ in found]).any(axis=1))
+    marked[[triangle for _, triangle in found]] = True
+    return np.flatnonzero(marked)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from plisse.core.errors import SceneError
+from plisse.core.files import TEXT, check_file
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.core.units import told
 from plisse.meshes.surfaces import FARTHEST, Surface, load_surface, load_track
@@ -124,6 +125,7 @@ def _select(pin: Pin, shell: Shell, loaded: Loaded, base: Path) -> Ints:
 def _read_ids(path: Path) -> list[int]:
     """The numbers in a text file, apart by blanks or commas; # begins a comment."""
     try:
+        check_file(path, most=TEXT)
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
         raise SceneError(f"{path} does not exist: correct the name of the file with vertex ids.") from None

@@ -4,36 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from plisse.contact.check import Detector
-from plisse.core.errors import SceneError
+from plisse.contact.check import Detector, mark_triangles
+from plisse.core.errors import IntersectionError, SceneError, counted
 from plisse.core.mesh import Floats, Mesh
-from plisse.meshes.ply import write_ply
 from plisse.progressive.scene_problem import SceneProblem
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
 SHOWN = 3  # intersecting pairs that a message names
-RED, GREY = (214, 39, 40), (200, 200, 205)
-
-
-class StartError(SceneError):
-    """A scene that starts with intersections. triangles: those that take part; mesh, x: of everything."""
-
-    def __init__(self, message: str, problem: SceneProblem, triangles: np.ndarray) -> None:
-        super().__init__(message)
-        self.problem, self.triangles = problem, triangles
-
-    def write(self, path: Path) -> None:
-        """Everything as PLY, the triangles that intersect in red."""
-        mesh = self.problem.surface
-        assert mesh is not None
-        colors = np.tile(np.array(GREY, np.uint8), (len(mesh.triangles), 1))
-        colors[self.triangles] = RED
-        write_ply(path, self.problem.x0, mesh.triangles, colors=colors)
 
 
 def check_lengths(scene: Scene, geometry: Geometry) -> None:
@@ -106,13 +87,12 @@ def check_start(problem: SceneProblem, *, present: bool = False) -> None:
     """
     if not problem.scene.contact.enabled:
         return
-    detector = Detector.of(problem)
-    if detector.count(problem.x0):
-        raise _crossed(problem, detector.intersections(problem.x0), present=present)
+    if found := Detector.of(problem).intersections(problem.x0):
+        raise _crossed(problem, found, present=present)
     problem.check_distances()
 
 
-def _crossed(problem: SceneProblem, found: Sequence[tuple[int, int]], *, present: bool) -> StartError:
+def _crossed(problem: SceneProblem, found: Sequence[tuple[int, int]], *, present: bool) -> IntersectionError:
     mesh, bodies = problem.surface, problem.bodies
     assert mesh is not None
     names, told = set[tuple[str, str]](), list[str]()
@@ -130,16 +110,13 @@ def _crossed(problem: SceneProblem, found: Sequence[tuple[int, int]], *, present
         if within
         else "move the bodies apart, e.g. with rest_on or drop_height, or change their scale"
     )
-    edges = np.unique([edge for edge, _ in found])
-    touched = np.asarray(np.isin(mesh.triangle_edges, edges).any(axis=1))
-    touched[[triangle for _, triangle in found]] = True
-    count = f"{len(found)} intersection{'s' if len(found) != 1 else ''}"
     more = "" if len(found) <= SHOWN else ", …"
     begins = "The changed scene has" if present else "The scene starts with"
-    return StartError(
-        f"{begins} {count} ({'; '.join(told)}{more}; counted from 0): {remedy}.",
-        problem,
-        np.flatnonzero(touched),
+    return IntersectionError(
+        f"{begins} {counted(len(found), 'intersection')} ({'; '.join(told)}{more}; counted from 0): {remedy}.",
+        x=problem.x0,
+        triangles=mesh.triangles,
+        marked=mark_triangles(mesh, found),
     )
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from plisse.core.mesh import Floats
 from plisse.core.state import Checkpoint, State
 from plisse.core.version import __version__
 from plisse.pictures.page import make_page
@@ -15,6 +16,7 @@ from plisse.progressive.consistency import compare_levels
 from plisse.progressive.events import Event, LevelEnded
 from plisse.progressive.session import Session
 from plisse.runs.album import Album
+from plisse.runs.mend import mend_frames
 from plisse.runs.recorder import Recorder
 from plisse.runs.report import make_report, report_levels
 from plisse.runs.store import RunStore, StoreError
@@ -113,6 +115,14 @@ class Run:
             at = replace(at, state=replace(at.state, converged=False, stalled=False))
         start = self.store.read_frame(level, 0) if at.notes["placed"] else None
         return self.session.resume(at, start=start, last=last)
+
+    def mend(self) -> Iterator[str]:
+        """Writes frames that cannot be read again where that is possible; a line for each."""
+
+        def starts(level: int) -> Floats:
+            return self.session.ladder.geometry(level).placed
+
+        yield from mend_frames(self.store, self.kept.values(), starts, every=self.session.scene.time.frame_steps)
 
     # --- what is left behind ----------------------------------------------------------------------------------------
 

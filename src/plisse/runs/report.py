@@ -53,6 +53,7 @@ def make_report(about: dict[str, Any], scene: Scene, status: str, levels: list[d
         "finest": scene.hierarchy.levels - 1,
         "threads": about["threads"],
         "seed": scene.seed,
+        "pinned": any(shell.pins for shell in scene.shells),
         "wall_s": about["wall_s"],
         "contact": {name: getattr(scene.contact, name) for name in OPEN},
         "auto": {f"contact.{name}": getattr(scene.contact, name) for name in about["open"]},

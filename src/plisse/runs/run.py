@@ -189,7 +189,7 @@ def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> dict[str, Any]:
     """What run.json says of a run, if it is of this very scene."""
-    about, old = store.read_about(), store.read_json("scene.json")
+    about, old = store.read_about(), scene_to_dict(store.read_scene())
     # what the scene left open was filled in when the run began
     contact = {key: value for key, value in old["contact"].items() if key not in about["open"]}
     change = name_change(old | {"contact": contact}, scene_to_dict(scene), store.read_geometry(), geometry)
@@ -213,6 +213,9 @@ def _carry_out(
 
 
 def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> dict[str, Any]:
+    for line in (*_tell_version(run), *run.mend()) if going_on else ():
+        if progress:
+            print(line, file=progress, flush=True)
     if going_on and run.about["status"] == "done" and not run.has_work(first, last):
         if progress:
             print(f"{run.store.folder} is done already.", file=progress, flush=True)
@@ -255,15 +258,17 @@ def _say_whether_kernels_are_there(progress: TextIO) -> None:
 
 
 def _say_what_differs(run: Run, progress: TextIO | None) -> None:
-    """A run that goes on with other threads, or another version, does not end at the same bits."""
-    about = run.about
-    if progress is None:
-        return
-    if about["threads"] != run.session.threads:
+    """A run that goes on with other threads does not end at the same bits."""
+    before, now = run.about["threads"], run.session.threads
+    if progress is not None and before != now:
         print(
-            f"begun with {about['threads']} threads and going on with {run.session.threads}: the result agrees within "
-            "the tolerance, not to the bit",
+            f"begun with {before} threads and going on with {now}: the result agrees within the tolerance, not to the "
+            "bit",
             file=progress, flush=True,
         )  # fmt: skip
-    if about["version"] != __version__:
-        print(f"begun with version {about['version']} and going on with {__version__}", file=progress, flush=True)
+
+
+def _tell_version(run: Run) -> list[str]:
+    """A line where a run was begun with another version."""
+    before = run.about["version"]
+    return [] if before == __version__ else [f"begun with version {before} of plisse; this is {__version__}"]
