@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import Surface
-from plisse.contact.friction import Friction
+from plisse.contact.friction import lag_friction
 from plisse.contact.halfspace import HalfSpace
 from plisse.core.errors import SceneError
 from plisse.core.mesh import concatenate
@@ -23,9 +23,9 @@ from plisse.loading.geometry import load_geometry
 from plisse.progressive.proxy import Galerkin, Prolonged
 from plisse.progressive.scales import pressure_of_unit_barrier, settle_contact
 from plisse.progressive.shells import ShellModel
-from plisse.scene.colliders import move_half_space
+from plisse.scene.colliders import Collider, move_half_space
 from plisse.scene.geometry import Geometry
-from plisse.scene.scene import Scene
+from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Keyframe, Track, transform_points
 
 
@@ -230,17 +230,24 @@ class System:
         )
         self.barrier: Barrier | None = None
         self.half_spaces: list[HalfSpace] = []
+        # what rubs, each with the coefficient of its plane if it is one
+        self._rubbing: list[tuple[Barrier | HalfSpace, float | None]] = []
         if not settings.enabled:
             return
         self.barrier = Barrier(self.surface, kappa=kappa, margin=0.25 * self.dhat, start=start)
+        bodies: list[Shell | Collider] = [*self.scene.shells, *(c for c in self.scene.colliders if c.mesh is not None)]
+        self._mu = np.array([self.scene.friction_of(body) for body in bodies])[self.body]
+        if self._mu[: self.n_shell].any():
+            self._rubbing.append((self.barrier, None))
         movable = np.flatnonzero(~self.passive[: self.n_shell]).astype(np.int32)
         for collider in self.scene.colliders:
             if collider.half_space is not None:
                 point, normal = move_half_space(collider, 0.0)
                 area = self.shells.vertex_areas[movable]
-                self.half_spaces.append(
-                    HalfSpace(point, normal, movable, area, kappa=kappa, dhat=self.dhat, offset=self.offset)
-                )
+                plane = HalfSpace(point, normal, movable, area, kappa=kappa, dhat=self.dhat, offset=self.offset)
+                self.half_spaces.append(plane)
+                if self.scene.friction_of(collider) > 0.0:
+                    self._rubbing.append((plane, self.scene.friction_of(collider)))
 
     def check_start(self) -> None:
         """Raises SceneError unless every pair starts farther apart than the offset."""
@@ -265,15 +272,10 @@ class System:
 
     def step_potentials(self, x: Floats, v: Floats, h: float, motion: Floats) -> list[Potential]:
         """The potentials that are lagged at the start x, v of a step: friction and wind."""
-        scene = self.scene
         out: list[Potential] = []
-        mu, speed = scene.contact.friction, scene.contact.friction_speed
-        if mu > 0.0:
-            for source in (self.barrier, *self.half_spaces):
-                if source is not None:
-                    found = source.contacts(x)
-                    if len(found.nodes):
-                        out.append(Friction(found, x, mu=mu, speed=speed, h=h, motion=motion))
+        for source, plane in self._rubbing:
+            speed = self.scene.contact.friction_speed
+            out += lag_friction(source.contacts(x), x, mu=self._mu, plane=plane, speed=speed, h=h, motion=motion)
         out += self._wind(x, v, h)
         return out
 
