@@ -115,7 +115,8 @@ def touching(rng: np.random.Generator) -> Floats:
 
 def make_friction(k: float) -> Friction:
     contacts = Barrier(SURFACE, kappa=k, margin=1e-3).contacts(SURFACE.X)
-    return Friction(contacts, SURFACE.X, mu=0.4, speed=0.02, h=0.05)
+    mu = np.linspace(0.1, 0.7, len(contacts.nodes))
+    return Friction(contacts, SURFACE.X, mu=mu, speed=0.02, h=0.05)
 
 
 def make_wind(k: float) -> Wind:

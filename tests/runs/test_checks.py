@@ -73,6 +73,14 @@ def test_values_can_be_set(tmp_path):
     assert lines[-1].startswith("  1 level, 44 vertices") and not any("ball" in line for line in lines)
 
 
+def test_friction_of_its_own_is_told(tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(SCENE)
+    lines = check_scene_file(path, ["shell.1.friction=0.8", "collider.1.friction=0"])
+    assert "  sheet: shell of cotton, 19 vertices, 24 triangles, friction 0.8" in lines
+    assert "  ground: collider, half-space, friction 0" in lines
+
+
 @pytest.mark.parametrize("path", [path for path in GALLERY if "walk" not in path.name], ids=lambda path: path.stem)
 def test_the_gallery_can_be_simulated(path, tmp_path, capsys):
     assert main(["check", str(path)]) == 0

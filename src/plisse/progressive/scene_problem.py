@@ -11,7 +11,7 @@ import numpy as np
 
 from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import Surface
-from plisse.contact.friction import Friction
+from plisse.contact.friction import lag_friction
 from plisse.contact.plane import PlaneContact
 from plisse.core.bodies import Bodies, lay_out
 from plisse.core.errors import SceneError
@@ -92,6 +92,13 @@ class SceneProblem(Problem):
         self._proxy, self._time = proxy, 0.0
         self.extra: Sequence[Potential] = ()
         self._contact = self._make_contact(start)
+        colliding: list[Shell | Collider] = [*scene.shells, *(c for c in scene.colliders if c.mesh is not None)]
+        self._mu = np.array([scene.friction_of(body) for body in colliding])[bodies.of_vertex]
+        planes = [scene.friction_of(collider) for collider in scene.colliders if collider.half_space is not None]
+        # what rubs, each with the coefficient of its plane if it is one
+        sources = zip(self._contact, [None, *planes], strict=True) if self._contact else ()
+        rough = bool(bodies.simulated_part(self._mu).any())
+        self._rubbing = [(source, mu) for source, mu in sources if (rough if mu is None else mu > 0.0)]
         self._compose(proxy)
         if extra is not None:
             self.extra = extra(self)
@@ -125,14 +132,12 @@ class SceneProblem(Problem):
 
     def lagged(self, x: Floats, v: Floats, h: float, motion: Floats) -> list[Potential]:
         """Friction and wind."""
-        out: list[Potential] = []
-        mu, speed = self.scene.contact.friction, self.scene.contact.friction_speed
-        if mu > 0.0:
-            for source in self._contact:
-                found = source.contacts(x)
-                if len(found.nodes):
-                    out.append(Friction(found, x, mu=mu, speed=speed, h=h, motion=motion))
-        return out + self._wind(x, v, h)
+        out, speed = self._wind(x, v, h), self.scene.contact.friction_speed
+        rubbing = [
+            lag_friction(source.contacts(x), x, mu=self._mu, plane=plane, speed=speed, h=h, motion=motion)
+            for source, plane in self._rubbing
+        ]
+        return [*(part for parts in rubbing for part in parts), *out]
 
     def _wind(self, x: Floats, v: Floats, h: float) -> list[Potential]:
         own = self.model.wind(x, v, h)

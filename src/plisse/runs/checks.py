@@ -27,8 +27,9 @@ from plisse.progressive.feasibility import (
     find_enclosed,
 )
 from plisse.progressive.scene_problem import SceneProblem
+from plisse.scene.colliders import Collider
 from plisse.scene.geometry import Geometry
-from plisse.scene.scene import Scene
+from plisse.scene.scene import Scene, Shell
 from plisse.scene.sources import MeshSource
 
 FREE = 0.9  # part of the machine's memory that a run may take
@@ -64,9 +65,10 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
     lines = [f"{path}: can be simulated."]
     for shell, mesh, pins in zip(scene.shells, geometry.shells, geometry.pins, strict=True):
         pinned = f", {sum(len(pin) for pin in pins):,} pinned" if pins else ""
-        lines.append(f"  {shell.name}: shell of {shell.material.name}, {_sizes(mesh)}{pinned}")
+        lines.append(f"  {shell.name}: shell of {shell.material.name}, {_sizes(mesh)}{pinned}{_friction(shell)}")
     for collider, solid in zip(scene.colliders, geometry.colliders, strict=True):
-        lines.append(f"  {collider.name}: collider, {'half-space' if solid is None else _sizes(solid)}")
+        size = "half-space" if solid is None else _sizes(solid)
+        lines.append(f"  {collider.name}: collider, {size}{_friction(collider)}")
     contact = problem.scene.contact
     assert contact.offset is not None and contact.dhat is not None and contact.stiffness is not None
     lines.append(
@@ -116,6 +118,10 @@ def _crossed(path: Path, surface: Surface, found: Sequence[tuple[int, int]]) -> 
         triangles=mesh.triangles,
         marked=mark_triangles(mesh, found),
     )
+
+
+def _friction(body: Shell | Collider) -> str:
+    return "" if body.friction is None else f", friction {body.friction:g}"
 
 
 def _sizes(mesh: Mesh) -> str:

@@ -102,7 +102,8 @@ class Watch:
                     "holds that part; add a pin, a floor, a collider below it, or friction, or take it out with object."
                 )
         settings = self._scene.contact
-        if settings.friction > 0.0 and state.contacts:
+        rough = any(self._scene.friction_of(shell) > 0.0 for shell in self._scene.shells)
+        if rough and state.contacts:
             return (
                 f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: contacts stick and slip in turn; try "
                 f"a larger contact.friction_speed than {settings.friction_speed:g} m/s, a smaller time.h, or a larger "

@@ -14,7 +14,7 @@ from plisse.scene.loads import Pressure, Wind
 from plisse.scene.materials import Material
 from plisse.scene.pins import Pin
 from plisse.scene.presets import DEFAULT_MATERIAL, PRESETS
-from plisse.scene.settings import Contact, Solver, Time
+from plisse.scene.settings import Contact, Solver, Time, own_friction
 from plisse.scene.sources import MeshSource
 
 
@@ -42,6 +42,7 @@ class Shell(Record):
     )
     pins: tuple[Pin, ...] = tables(Pin, "pin", "held or led vertices")
     pressure: Pressure | None = table(Pressure, "closed shells only: a number or a table", default=None)
+    friction: float | None = own_friction()
 
     def check(self) -> None:
         settle(self, pins=tuple(self.pins))
@@ -94,6 +95,10 @@ class Scene(Record):
             names.add(name)
         if self.hierarchy.levels > 1 and self.time.mode == "dynamic":
             raise SceneError('Several levels are for statics so far: set time.mode = "static" or hierarchy.levels = 1.')
+
+    def friction_of(self, body: Shell | Collider) -> float:
+        """Coulomb's μ of a body: its own, or the scene's."""
+        return self.contact.friction if body.friction is None else body.friction
 
     @property
     def last_key(self) -> float:

@@ -1,6 +1,7 @@
 """How contact, the solver and time are to be treated."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from plisse.core.errors import SceneError
 from plisse.core.record import Record, choice, count, flag, number
@@ -28,9 +29,19 @@ class Contact(Record):
         "in dynamics + 10 × what stops the heaviest sheet in one step",
         default=None, told="from the loads", above=0,
     )  # fmt: skip
-    friction: float = number(None, "Coulomb's μ", default=0.3, least=0)
+    friction: float = number(
+        None, "Coulomb's μ of every body that has none of its own; two bodies rub with √(μ₁ μ₂)", default=0.3, least=0
+    )
     friction_speed: float = number("m/s", "slip speed at which friction is fully developed", default=1e-3, above=0)
     enabled: bool = flag("`false` switches all contact off, and with it the guarantee", default=True)
+
+
+def own_friction() -> Any:
+    """The field with which a body takes another coefficient of friction than the scene's."""
+    return number(
+        None, "Coulomb's μ of this body; two bodies rub with √(μ₁ μ₂), so that 0 slides on everything", default=None,
+        told="`contact.friction`", least=0,
+    )  # fmt: skip
 
 
 def choose_lengths(contact: Contact, *, thinnest: float, size: float) -> tuple[float, float]:
