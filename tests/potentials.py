@@ -11,7 +11,7 @@ from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import Surface
 from plisse.contact.friction import Friction
 from plisse.contact.plane import PlaneContact
-from plisse.core.mesh import Mesh
+from plisse.core.mesh import Ints, Mesh
 from plisse.core.potential import Floats, Hessian, Potential, Sum
 from plisse.energies.arap import Arap
 from plisse.energies.bending import Bending
@@ -22,6 +22,7 @@ from plisse.energies.strain_limit import StrainLimit
 from plisse.hierarchy.loop import subdivide
 from plisse.progressive.proxy import Prolonged
 from plisse.shapes import catalogue as shapes
+from tests.problems import NeoHookeanTetrahedra, Springs, bar_mesh
 
 
 @dataclass(frozen=True)
@@ -147,6 +148,8 @@ def make_limit(k: float) -> StrainLimit:
     )  # fmt: skip
 
 
+BAR, TETRAHEDRA = bar_mesh((1, 2, 1), (0.1, 0.2, 0.15))
+LINKS: Ints = np.array([[0, 1], [1, 2], [2, 5], [5, 0]], np.int32)
 MASS = np.linspace(0.5, 2.0, len(SHEET.X))
 FLOOR = np.arange(len(SHEET.X), dtype=np.int32)
 
@@ -163,6 +166,13 @@ CASES: dict[str, Case] = {
             thickness=full(SHEET, 1e-2, hinges=True),
         ),
         crumpled(SHEET, 0.02), exact_projection=False,
+    ),
+    "tetrahedra": Case(
+        lambda k: NeoHookeanTetrahedra(BAR, TETRAHEDRA, E=k, nu=0.3),
+        lambda rng: BAR + rng.uniform(-0.01, 0.01, BAR.shape),
+    ),
+    "springs": Case(
+        lambda k: Springs(LINKS, np.full(4, 0.1), np.full(4, k)), lambda rng: BAR + rng.uniform(-0.02, 0.02, BAR.shape)
     ),
     "strain limit": Case(make_limit, stretched),
     "as rigid as possible": Case(

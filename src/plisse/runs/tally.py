@@ -11,8 +11,8 @@ import numpy as np
 from plisse.contact.check import Detector
 from plisse.core.potential import Clock
 from plisse.core.state import Checkpoint, State
-from plisse.progressive.scene_problem import SceneProblem
 from plisse.solve.newton import Newton
+from plisse.solve.problem import Problem
 
 HISTORY = ("residual", "energy", "force_balance", "contacts", "step_length")
 PARTS = ("elastic", "contact", "ccd", "linear")
@@ -37,13 +37,13 @@ class Tally:
     """Watches the states of a level."""
 
     detector: Detector
-    problem: SceneProblem
+    problem: Problem
     every: int = 10  # states from one look of the independent detector to the next
     counts: Counts = field(default_factory=Counts)
     last_checked: State | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, problem: SceneProblem, every: int) -> Tally:
+    def of(cls, problem: Problem, every: int) -> Tally:
         return cls(Detector.of(problem), problem, every)
 
     def look(self, state: State, *, final: bool = False) -> None:
@@ -126,7 +126,7 @@ class LevelRun:
             "placed": self.placed,
             "ended": ended,
             "vertices": problem.bodies.n_simulated,
-            "triangles": len(problem.shells.triangles),
+            "triangles": problem.simulated_triangles,
             "limited": problem.strain_limit is not None,
         }
         return Checkpoint(

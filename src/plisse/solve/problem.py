@@ -94,6 +94,13 @@ class Problem:
         """Largest distance [m] of a scripted vertex from its place of time t [s]."""
         return float(np.sqrt(((x - self.prescribed(x, t)) ** 2).sum(axis=1).max(initial=0.0)))
 
+    @property
+    def simulated_triangles(self) -> int:
+        """Triangles of the simulated bodies' surfaces."""
+        if self.surface is None:
+            return 0
+        return int(self.bodies.is_simulated[self.surface.triangles[:, 0]].sum())
+
     # --- contact ------------------------------------------------------------------------------------------------------
 
     @property
