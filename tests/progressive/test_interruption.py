@@ -140,9 +140,10 @@ def test_a_thicker_material_keeps_the_offset_that_was_reached() -> None:
 def test_an_offset_that_states_do_not_keep_is_refused_in_one_sentence() -> None:
     session = make_session({"vertices": 60})
     finish(session)
-    session.change(replace(session.scene, contact=replace(session.scene.contact, offset=5e-3)))
+    before = session.scene
     with pytest.raises(SceneError, match=r"contact\.offset = 0\.005"):
-        next(session.preview())
+        session.change(replace(session.scene, contact=replace(session.scene.contact, offset=5e-3)))
+    assert session.scene is before and next(session.preview()).accepted
 
 
 def test_a_changed_scene_ends_where_it_would_have_ended() -> None:

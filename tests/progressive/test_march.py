@@ -128,9 +128,9 @@ def test_the_report_knows_nothing_of_scenes() -> None:
         if state.accepted:
             steps.append(run.describe_step(state, None))
     report = report_level(run.checkpoint(state, ended=True), steps, dynamic=False)
-    assert report["converged"] and report["intersections"] == 0 and report["states_checked"] >= 2
-    assert report["vertices"] == problem.bodies.n_simulated and report["triangles"] == problem.simulated_triangles
-    assert report["min_distance_over_offset"] > 1.0 and len(report["history"]["energy"]) == state.step
+    assert report.converged and report.intersections == 0 and report.states_checked >= 2
+    assert report.vertices == problem.bodies.n_simulated and report.triangles == problem.simulated_triangles
+    assert report.min_distance_over_offset > 1.0 and len(report.history["energy"]) == state.step
 
 
 def test_states_lie_on_the_grid_and_a_march_goes_on_from_there() -> None:

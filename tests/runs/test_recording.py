@@ -12,7 +12,7 @@ from plisse.core.mesh import Floats
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.runs.recording import Recording, open_recording
-from plisse.runs.store import RunStore
+from plisse.runs.store import RunSpec, RunStore
 
 SCENE: dict[str, Any] = {
     "name": "two sheets",
@@ -33,7 +33,7 @@ def record(folder: Path, *, frames: int = 5, level: int = 0, **changes: Any) -> 
     """A run folder whose shells wave, whose ball rises from the third frame on and whose block rests."""
     scene = scene_from_dict(SCENE | changes, Path())
     geometry = load_geometry(scene, Path())
-    store = RunStore.create(folder, scene_to_dict(scene), geometry, {})
+    store = RunStore.create(folder, scene_to_dict(scene), geometry, RunSpec("0.0.0", "running", 1, 0, ()))
     meshes = [*geometry.shells, *geometry.solids]
     starts = np.cumsum([0, *(len(mesh.X) for mesh in meshes)])
     body = np.repeat(np.arange(len(meshes)), np.diff(starts)).astype(np.int32)

@@ -14,7 +14,7 @@ from plisse.core.state import Checkpoint, Couplings, State
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.runs.recording import open_recording
-from plisse.runs.store import RunStore
+from plisse.runs.store import RunSpec, RunStore
 from plisse.scene.geometry import Geometry
 from plisse.scene.schedule import Track
 
@@ -32,6 +32,8 @@ SCENE: dict[str, Any] = {
     ],
 }
 
+SPEC = RunSpec("0.0.0", "running", 1, 0, ())
+
 
 def frames(store: RunStore) -> list[Path]:
     """Frame files of all levels, in order."""
@@ -41,7 +43,7 @@ def frames(store: RunStore) -> list[Path]:
 def make_store(folder: Path, data: dict[str, Any] = SCENE) -> tuple[RunStore, Geometry]:
     scene = scene_from_dict(data, Path())
     geometry = load_geometry(scene, Path())
-    return RunStore.create(folder, scene_to_dict(scene), geometry, {"status": "running"}), geometry
+    return RunStore.create(folder, scene_to_dict(scene), geometry, SPEC), geometry
 
 
 def make_state(level: int, *, n: int = 5) -> State:
@@ -160,7 +162,7 @@ def test_the_geometry_of_an_animated_collider_comes_back(tmp_path: Path) -> None
     store, geometry = make_store(tmp_path / "run")
     track = Track(np.array([0.0, 0.5]), np.random.default_rng(1).normal(size=(2, 7, 3)))
     tracks = (None, track, None, None)
-    store = RunStore.create(tmp_path / "run", {"name": "x"}, replace(geometry, tracks=tracks), {})
+    store = RunStore.create(tmp_path / "run", {"name": "x"}, replace(geometry, tracks=tracks), SPEC)
     found = store.read_geometry().tracks
     assert [each is None for each in found] == [True, False, True, True] and found[1] is not None
     assert same(found[1].times, track.times) and same(found[1].positions, track.positions)

@@ -17,7 +17,7 @@ from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.pictures.render import Ground, draw
 from plisse.runs.recording import open_recording
-from plisse.runs.store import RunStore
+from plisse.runs.store import RunSpec, RunStore
 
 FRAMES = 8
 SCENE = {
@@ -60,7 +60,7 @@ def measure(threads: int) -> tuple[list[Figure], dict[str, Any]]:
 def _record(folder: Path) -> None:
     scene = scene_from_dict(SCENE, Path())
     geometry = load_geometry(scene, Path())
-    store = RunStore.create(folder, scene_to_dict(scene), geometry, {})
+    store = RunStore.create(folder, scene_to_dict(scene), geometry, RunSpec("", "done", 1, 0, ()))
     mesh, starts = concatenate([*geometry.shells, *geometry.solids])
     body = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
     store.begin_level(0, mesh.triangles, body, len(geometry.shells))

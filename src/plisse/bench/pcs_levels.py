@@ -52,14 +52,15 @@ def describe(ladder: Ladder, done: Climb, threads: int) -> dict[str, Any]:
     metrics = compare_levels(ladder, {level: state.x for level, state in done.states.items()}, threads=threads)
     last = max(metrics)
     curvature = {
-        name: [round(metrics[k]["curvature_distance_to_finest"][name], 1) for k in range(last)] for name in CURVATURES
+        name: [round((metrics[k].curvature_distance_to_finest or {})[name], 1) for k in range(last)]
+        for name in CURVATURES
     }
     return {
         "steps": done.steps,
         "converged": done.converged,
-        "position error, mm": [round(1e3 * metrics[k]["position_error_to_finest"], 2) for k in range(last)],
+        "position error, mm": [round(1e3 * (metrics[k].position_error_to_finest or 0.0), 2) for k in range(last)],
         "curvature distance": curvature,
-        "folds": [metrics[k]["folds"] for k in range(last + 1)],
+        "folds": [metrics[k].folds for k in range(last + 1)],
         "energy, J": round(done.states[last].energy, 5),
     }
 

@@ -42,7 +42,8 @@ def load_scene(path: str | Path, overrides: Iterable[str] = ()) -> Scene:
 def apply_override(data: dict[str, Any], override: str) -> None:
     """Set one value in nested tables: keys are joined by dots, a list's entries are numbered from 0.
 
-    A list with one entry needs no number. The value is read as TOML, else taken as a word.
+    A list with one entry needs no number; the number after its last entry adds one. The value is read as TOML, else
+    taken as a word; an empty one removes what is there.
     """
     dotted, equals, text = override.partition("=")
     keys = dotted.strip().split(".")
@@ -56,8 +57,16 @@ def apply_override(data: dict[str, Any], override: str) -> None:
         if key == "material" and isinstance(place[slot], str):
             place[slot] = {"preset": place[slot]}
         place = place[slot]
+    if isinstance(place, list) and keys[-1] == str(len(place)) and text.strip():
+        place.append(_read_value(text.strip()))
+        return
     place, slot = _locate(place, keys[-1], override)
-    place[slot] = _read_value(text.strip())
+    if text.strip():
+        place[slot] = _read_value(text.strip())
+    elif isinstance(place, list) or slot in place:
+        del place[slot]
+    else:
+        raise SceneError(f'The override "{override}" removes what is not there: correct its key.')
 
 
 def _locate(place: Any, key: str, override: str) -> tuple[Any, Any]:

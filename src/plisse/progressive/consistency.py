@@ -18,10 +18,11 @@ from plisse.progressive.metrics import (
     geometric_consistency,
     position_error,
 )
+from plisse.progressive.report import LevelMetrics
 from plisse.progressive.shells import ShellModel
 
 
-def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int = 1) -> dict[int, dict[str, Any]]:
+def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int = 1) -> dict[int, LevelMetrics]:
     """Metrics of each level's positions x (n, 3), shells first: to the finest level there is and to the next one.
 
     Position errors [m] are measured through the level's own prolongation, curvature distances through Loop's rule.
@@ -29,7 +30,7 @@ def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int
     order = sorted(states)
     shells = {k: len(concatenate(ladder.geometry(k).shells)[0].X) for k in order}
     x = {k: np.ascontiguousarray(states[k][: shells[k]]) for k in order}
-    out: dict[int, dict[str, Any]] = {}
+    out: dict[int, LevelMetrics] = {}
     for at, level in enumerate(order):
         entry: dict[str, Any] = {"folds": count_folds(concatenate(ladder.geometry(level).shells)[0], x[level])}
         for name, other in (("next", order[min(at + 1, len(order) - 1)]), ("finest", order[-1])):
@@ -42,7 +43,7 @@ def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int
                 ladder.shell_map(level - 1, level), linear=ladder.scene.solver.linear, threads=threads
             )
             entry["geometric_consistency"] = geometric_consistency(projection, mass, x[level], x[level - 1])
-        out[level] = entry
+        out[level] = LevelMetrics(**entry)
     return out
 
 

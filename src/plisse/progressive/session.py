@@ -123,8 +123,10 @@ class Session:
         if state is not None:
             before, after = (lay_out_scene(each.scene, each.geometry(0)) for each in (self.ladder, ladder))
             x = frozen(relay(state.x, before, after, ladder.geometry(0).placed))
+            problem = ladder.problem(0, start=x)
             if after.names != before.names or after.sizes != before.sizes:
-                check_start(ladder.problem(0, start=x), present=True)
+                check_start(problem, present=True)
+            problem.check_distances()
             grid.put(replace(state, x=x, v=np.zeros_like(x), converged=False, stalled=False, blocked=()))
         self.ladder, self.grid = ladder, grid
         self._tell(Changed(scene))

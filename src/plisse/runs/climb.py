@@ -14,6 +14,7 @@ from plisse.core.version import __version__
 from plisse.pictures.page import make_page
 from plisse.progressive.consistency import compare_levels
 from plisse.progressive.events import Event, LevelEnded
+from plisse.progressive.report import LevelReport, Report
 from plisse.progressive.session import Session
 from plisse.runs.album import Album
 from plisse.runs.mend import mend_frames
@@ -41,13 +42,13 @@ class Run:
         self.began = time.perf_counter()
         self.session, self.store, self.more = session, store, more
         self._drawn = drawn
-        self.about = store.read_about()
+        self.spec = store.read_spec()
         self.recorder = Recorder(session, store, check_every=check_every)
         self.album = Album(session, store)
         session.listen(self.recorder)
         session.listen(self._show_ended)
-        known = sum(report["wall_s"] for report in self._level_reports())
-        self.spent = max(self.about["wall_s"], known)  # seconds of earlier commands, as far as they are known
+        known = sum(report.wall_s for report in self._level_reports())
+        self.spent = max(self.spec.wall_s, known)  # seconds of earlier commands, as far as they are known
 
     @property
     def kept(self) -> dict[int, Checkpoint]:
@@ -136,15 +137,15 @@ class Run:
         if run is None or run.state.step == 0:
             return
         wall = time.perf_counter() - run.began
-        self.store.write_json("report.json", self._report("running", compared=False))
+        self.store.write_json("report.json", self._report("running", compared=False).to_json())
         path = self.album.draw(run.state.level, run.state.x)
         if self._drawn is not None:
             self._drawn(run.state, wall, path, ended)
 
-    def conclude(self, status: str) -> dict[str, Any]:
+    def conclude(self, status: str) -> Report:
         """Writes pictures of all levels, the report and its page, and how the run stands."""
         report = self._report(status)
-        self.store.write_json("report.json", report)
+        self.store.write_json("report.json", report.to_json())
         self.album.complete({level: at.state.x for level, at in sorted(self.kept.items())})
         with self.store.replacing("report.html") as path:
             path.write_text(make_page(report, self.store.folder), encoding="utf-8")
@@ -153,8 +154,8 @@ class Run:
 
     def note(self, **values: Any) -> None:
         """Writes down how the run stands."""
-        self.about |= {"wall_s": self._wall(), **values}
-        self.store.write_json("run.json", self.about)
+        self.spec = replace(self.spec, wall_s=self._wall(), **values)
+        self.store.write_spec(self.spec)
 
     def _wall(self) -> float:
         """Seconds of all commands on this run."""
@@ -167,19 +168,17 @@ class Run:
         state = self.kept[max(self.kept)].state
         return f"the run is kept up to step {state.step} of level {state.level}"
 
-    def _level_reports(self) -> list[dict[str, Any]]:
+    def _level_reports(self) -> list[LevelReport]:
         return report_levels(self.store, self.kept.values(), dynamic=self.dynamic)
 
-    def _report(self, status: str, *, compared: bool = True) -> dict[str, Any]:
+    def _report(self, status: str, *, compared: bool = True) -> Report:
         ladder, threads = self.session.ladder, self.session.threads
-        about = self.about | {"version": __version__, "threads": threads, "wall_s": self._wall()}
-        report = make_report(about, self.session.scene, status, self._level_reports())
-        report["auto"] |= self._chosen()
+        spec = replace(self.spec, version=__version__, threads=threads, wall_s=self._wall())
+        report = make_report(spec, self.session.scene, status, self._level_reports())
+        report = replace(report, auto={**report.auto, **self._chosen()})
         if not self.dynamic and compared:
             states = {level: at.state.x for level, at in sorted(self.kept.items())}
-            metrics = compare_levels(ladder, states, threads=threads)
-            for entry in report["levels"]:
-                entry["metrics"] = metrics[entry["level"]]
+            report = report.with_metrics(compare_levels(ladder, states, threads=threads))
         return report
 
     def _chosen(self) -> dict[str, Any]:

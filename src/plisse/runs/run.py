@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
 from plisse.contact.check import use_detector_threads
 from plisse.core.errors import SceneError, counted
@@ -14,15 +14,17 @@ from plisse.core.state import State
 from plisse.core.version import __version__
 from plisse.kernels.cache import find_cache_root
 from plisse.loading.geometry import load_geometry
-from plisse.loading.scene_file import scene_to_dict
+from plisse.loading.scene_file import apply_override, scene_from_dict, scene_to_dict
+from plisse.loading.scene_table import inside
 from plisse.progressive.feasibility import check_start, check_support, find_enclosed
+from plisse.progressive.report import Report
 from plisse.progressive.session import Session
 from plisse.runs.changes import name_change
 from plisse.runs.checks import check_geometry
 from plisse.runs.climb import Run
 from plisse.runs.progress import ProgressLine
 from plisse.runs.report import OPEN
-from plisse.runs.store import RunStore, StoreError, lock_run
+from plisse.runs.store import RunSpec, RunStore, StoreError, lock_run
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
@@ -40,7 +42,7 @@ def run_scene(
     any_size: bool = False,
     progress: TextIO | None = None,
     quiet: bool = False,
-) -> dict[str, Any]:
+) -> Report:
     """Runs a scene into the folder `out` and returns its report. Ctrl-C keeps what is done and is raised again.
 
     to_level: the finest level to go to; the methods "direct" and "plain" run that one alone. check_every: states from
@@ -72,23 +74,16 @@ def run_scene(
         _refuse_old(out, resume=resume, overwrite=overwrite)
         going_on = resume and store.exists
         if going_on:
-            about = _check_unchanged(store, scene, geometry)
-            if about["first"] != first:
+            spec = _check_unchanged(store, scene, geometry)
+            if spec.first != first:
                 raise SceneError(
-                    f"{out} is a run of level {about['first']} alone: go on with --to-level {about['first']}, or "
+                    f"{out} is a run of level {spec.first} alone: go on with --to-level {spec.first}, or "
                     "choose another --out."
                 )
         else:
-            about = {
-                "version": __version__,
-                "status": "running",
-                "threads": threads,
-                "resumed": 0,
-                "wall_s": 0.0,
-                "first": first,
-                "open": [name for name in OPEN if getattr(scene.contact, name) is None],
-            }
-            store = RunStore.create(out, scene_to_dict(session.scene), geometry, about)
+            left_open = tuple(name for name in OPEN if getattr(scene.contact, name) is None)
+            spec = RunSpec(__version__, "running", threads, first, left_open, base=str(base.resolve()))
+            store = RunStore.create(out, scene_to_dict(session.scene), geometry, spec)
         line = _live_line(session, progress, quiet=quiet)
         run = Run(session, store, check_every=check_every, drawn=_say_drawn(session, line))
         return _carry_out(run, first, last, going_on=going_on, line=line, progress=progress)
@@ -101,14 +96,16 @@ def refine_run(
     tol: float | None = None,
     levels: int | None = None,
     to_level: int | None = None,
+    overrides: Sequence[str] = (),
     check_every: int = 10,
     any_size: bool = False,
     progress: TextIO | None = None,
     quiet: bool = False,
-) -> dict[str, Any]:
+) -> Report:
     """Goes on with a run where it stands: to a tighter tol on its finest level, to further levels, or to its end.
 
-    Coarser levels are not repeated.
+    Coarser levels are not repeated, unless overrides like `contact.friction=0.5` change the scene: then level 0 goes on
+    from its last state with the new values, and the finer levels are found anew.
     """
     use_detector_threads(threads)
     store = RunStore.open(folder)
@@ -116,7 +113,11 @@ def refine_run(
         scene = _refined(store.read_scene(), folder, tol=tol, levels=levels)
         geometry = store.read_geometry()
         check_geometry(scene, geometry, to_level=to_level, any_size=any_size)
-        session = Session(scene, geometry, threads=threads)
+        spec = store.read_spec()
+        load = partial(load_geometry, base=Path(spec.base or folder))
+        session = Session(scene, geometry, threads=threads, load=load)
+        if overrides:
+            _change(session, store, overrides, any_size=any_size)
         last = session.finest if to_level is None else to_level
         stands = max(store.levels(), default=0)
         if not stands <= last <= session.finest:
@@ -125,8 +126,26 @@ def refine_run(
             )
         line = _live_line(session, progress, quiet=quiet)
         run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
-        store.write_json("scene.json", scene_to_dict(scene))
+        store.write_json("scene.json", scene_to_dict(session.scene))
         return _carry_out(run, 0, last, going_on=True, line=line, progress=progress)
+
+
+def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_size: bool) -> None:
+    """Takes up the last state of level 0 and changes the scene; the folder is changed only if that is possible."""
+    at = store.read_checkpoint(0)
+    if at is not None:
+        session.grid.put(at.state)
+    spec, data = store.read_spec(), scene_to_dict(session.scene)
+    # what the scene left open is chosen anew
+    data["contact"] = {key: value for key, value in data["contact"].items() if key not in spec.open}
+    for override in overrides:
+        apply_override(data, override)
+    with inside(f"{store.folder} with --set {' --set '.join(overrides)}"):
+        scene = scene_from_dict(data, Path(spec.base or store.folder))
+        _refined(scene, store.folder, tol=None, levels=None)
+        session.change(scene)
+        check_geometry(session.scene, session.ladder.given, any_size=any_size)
+    store.renew(scene_to_dict(session.scene), session.ladder.given)
 
 
 def _live_line(session: Session, progress: TextIO | None, *, quiet: bool) -> ProgressLine | None:
@@ -187,23 +206,23 @@ def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
         )
 
 
-def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> dict[str, Any]:
-    """What run.json says of a run, if it is of this very scene."""
-    about, old = store.read_about(), scene_to_dict(store.read_scene())
+def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> RunSpec:
+    """How a run was started, if it is of this very scene."""
+    spec, old = store.read_spec(), scene_to_dict(store.read_scene())
     # what the scene left open was filled in when the run began
-    contact = {key: value for key, value in old["contact"].items() if key not in about["open"]}
+    contact = {key: value for key, value in old["contact"].items() if key not in spec.open}
     change = name_change(old | {"contact": contact}, scene_to_dict(scene), store.read_geometry(), geometry)
     if change is not None:
         raise SceneError(
             f"{store.folder} holds a run of another scene, {change}: undo that to resume it, replace it by "
             "--overwrite, or choose another --out."
         )
-    return about
+    return spec
 
 
 def _carry_out(
     run: Run, first: int, last: int, *, going_on: bool, line: ProgressLine | None, progress: TextIO | None
-) -> dict[str, Any]:
+) -> Report:
     """Climbs, and leaves a report also where it is interrupted."""
     try:
         return _climb(run, first, last, going_on=going_on, progress=progress)
@@ -212,22 +231,22 @@ def _carry_out(
             line.end()
 
 
-def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> dict[str, Any]:
+def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> Report:
     for line in (*_tell_version(run), *run.mend()) if going_on else ():
         if progress:
             print(line, file=progress, flush=True)
-    if going_on and run.about["status"] == "done" and not run.has_work(first, last):
+    if going_on and run.spec.status == "done" and not run.has_work(first, last):
         if progress:
             print(f"{run.store.folder} is done already.", file=progress, flush=True)
-        return run.store.read_json("report.json")
+        return run.store.read_report()
     if going_on:
         run.store.tidy()
         _say_what_differs(run, progress)
-    fresh_start = not going_on or run.about["status"] == "done"
+    fresh_start = not going_on or run.spec.status == "done"
     try:
         run.note(
             status="running", threads=run.session.threads, version=__version__,
-            resumed=run.about["resumed"] + (0 if fresh_start else 1),
+            resumed=run.spec.resumed + (0 if fresh_start else 1),
         )  # fmt: skip
         try:
             run.climb(first, last)
@@ -259,7 +278,7 @@ def _say_whether_kernels_are_there(progress: TextIO) -> None:
 
 def _say_what_differs(run: Run, progress: TextIO | None) -> None:
     """A run that goes on with other threads does not end at the same bits."""
-    before, now = run.about["threads"], run.session.threads
+    before, now = run.spec.threads, run.session.threads
     if progress is not None and before != now:
         print(
             f"begun with {before} threads and going on with {now}: the result agrees within the tolerance, not to the "
@@ -270,5 +289,5 @@ def _say_what_differs(run: Run, progress: TextIO | None) -> None:
 
 def _tell_version(run: Run) -> list[str]:
     """A line where a run was begun with another version."""
-    before = run.about["version"]
+    before = run.spec.version
     return [] if before == __version__ else [f"begun with version {before} of plisse; this is {__version__}"]

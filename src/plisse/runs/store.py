@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Ints, frozen
 from plisse.core.state import Checkpoint, Couplings, State
 from plisse.loading.scene_file import scene_from_dict
+from plisse.progressive.report import Report
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 from plisse.scene.schedule import Track
@@ -39,8 +40,25 @@ except ImportError:  # not on Windows: there, two commands in one folder are not
 
 TOP = ("scene.json", "run.json", "report.json", "report.html", "preview.png", "levels.png", "geometry.npz")
 OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy", "velocity-*.npy")
-ABOUT = {"version", "status", "threads", "resumed", "wall_s", "first", "open"}  # what run.json holds
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """How a run was started and how it stands: what run.json holds.
+
+    first: the level that it began with; open: names of the contact lengths that its scene leaves open; base: folder
+    that the scene's mesh files are looked up from; resumed: how often it was; wall_s: seconds of all commands on it.
+    """
+
+    version: str
+    status: str
+    threads: int
+    first: int
+    open: tuple[str, ...]
+    base: str = ""
+    resumed: int = 0
+    wall_s: float = 0.0
 
 
 class StoreError(SceneError):
@@ -78,11 +96,8 @@ class RunStore:
     folder: Path
 
     @classmethod
-    def create(cls, folder: Path, scene: dict[str, Any], geometry: Geometry, about: dict[str, Any]) -> RunStore:
-        """A fresh run folder; what an earlier run left there is removed, other files are not touched.
-
-        about: what run.json says of the run.
-        """
+    def create(cls, folder: Path, scene: dict[str, Any], geometry: Geometry, spec: RunSpec) -> RunStore:
+        """A fresh run folder; what an earlier run left there is removed, other files are not touched."""
         store = cls(folder)
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -93,7 +108,7 @@ class RunStore:
             with suppress(OSError):
                 level.rmdir()  # if nothing of the user's is in it
         store._save("geometry.npz", **pack_geometry(geometry))
-        store.write_json("run.json", about)
+        store.write_spec(spec)
         store.write_json("scene.json", scene)
         return store
 
@@ -115,6 +130,12 @@ class RunStore:
             for pattern in patterns:
                 for old in self.folder.glob(pattern):
                     old.unlink()
+
+    def renew(self, scene: dict[str, Any], geometry: Geometry) -> None:
+        """Takes a changed scene; what the levels hold of the earlier one is removed."""
+        self.remove(*(f"level-*/{name}" for name in OF_LEVEL))
+        self._save("geometry.npz", **pack_geometry(geometry))
+        self.write_json("scene.json", scene)
 
     def tidy(self) -> None:
         """Removes what a command that was killed left unfinished."""
@@ -248,12 +269,23 @@ class RunStore:
 
     # --- files ------------------------------------------------------------------------------------------------------
 
-    def read_about(self) -> dict[str, Any]:
+    def read_spec(self) -> RunSpec:
         """How the run was started and how it stands."""
-        about = self.read_json("run.json")
-        if not ABOUT <= about.keys():
-            raise self._strange("run.json")
-        return about
+        data = self.read_json("run.json")
+        try:
+            return RunSpec(**{**data, "open": tuple(data["open"])})
+        except (KeyError, TypeError):
+            raise self._strange("run.json") from None
+
+    def write_spec(self, spec: RunSpec) -> None:
+        self.write_json("run.json", asdict(spec))
+
+    def read_report(self) -> Report:
+        """The report as it was last written."""
+        try:
+            return Report.from_json(self.read_json("report.json"))
+        except SceneError as error:
+            raise self._strange("report.json", f" ({str(error).removesuffix('.')})") from None
 
     def read_json(self, name: str) -> dict[str, Any]:
         try:

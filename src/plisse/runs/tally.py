@@ -11,6 +11,7 @@ import numpy as np
 from plisse.contact.check import Detector
 from plisse.core.potential import Clock
 from plisse.core.state import Checkpoint, State
+from plisse.progressive.report import LevelReport
 from plisse.solve.newton import Newton
 from plisse.solve.problem import Problem
 
@@ -138,36 +139,36 @@ class LevelRun:
         )
 
 
-def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) -> dict[str, Any]:
+def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) -> LevelReport:
     """What the report says of a level: of its last complete step, and of its log up to there."""
     state, notes, counts = at.state, at.notes, Counts(**at.notes["counts"])
     none: dict[str, Any] = {"wall": 0.0, "symbolic": 0, "numeric": 0, "candidates": 0, "split": {}}
     last = steps[-1] if steps else none
     split = {part: round(last["split"].get(part, 0.0), 4) for part in PARTS}
     split["other"] = round(max(last["wall"] - sum(split.values()), 0.0), 4)
-    return {
-        "level": state.level,
-        "vertices": notes["vertices"],
-        "triangles": notes["triangles"],
-        "steps": state.step,
-        "newton_iterations": state.newton_iterations,
-        "wall_s": round(last["wall"], 3),
-        "stalled": state.stalled,
-        "converged": counts.unconverged == 0 if dynamic else state.converged,
-        "residual": state.residual,
-        "force_balance": state.force_balance,
-        "energy": state.energy,
-        "intersections": counts.intersections,
-        "states_checked": counts.checked,
-        "contacts": state.contacts,
-        "unconverged_steps": counts.unconverged if dynamic else None,
-        "missed_keyframes": counts.missed if dynamic else state.missed,
-        "min_distance_over_offset": counts.distance,
-        "max_stretch_over_limit": counts.stretch if notes["limited"] else None,
-        "time_split": split,
-        "linear_split": {part: round(last["split"].get(part, 0.0), 4) for part in LINEAR},
-        "symbolic_factorisations": last["symbolic"],
-        "numeric_factorisations": last["numeric"],
-        "candidate_builds": last["candidates"],
-        "history": {name: [line[name] for line in steps] for name in HISTORY},
-    }
+    return LevelReport(
+        level=state.level,
+        vertices=notes["vertices"],
+        triangles=notes["triangles"],
+        steps=state.step,
+        newton_iterations=state.newton_iterations,
+        wall_s=round(last["wall"], 3),
+        stalled=state.stalled,
+        converged=counts.unconverged == 0 if dynamic else state.converged,
+        residual=state.residual,
+        force_balance=state.force_balance,
+        energy=state.energy,
+        intersections=counts.intersections,
+        states_checked=counts.checked,
+        contacts=state.contacts,
+        unconverged_steps=counts.unconverged if dynamic else None,
+        missed_keyframes=counts.missed if dynamic else state.missed,
+        min_distance_over_offset=counts.distance,
+        max_stretch_over_limit=counts.stretch if notes["limited"] else None,
+        time_split=split,
+        linear_split={part: round(last["split"].get(part, 0.0), 4) for part in LINEAR},
+        symbolic_factorisations=last["symbolic"],
+        numeric_factorisations=last["numeric"],
+        candidate_builds=last["candidates"],
+        history={name: [line[name] for line in steps] for name in HISTORY},
+    )
