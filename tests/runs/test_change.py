@@ -98,10 +98,7 @@ POST = "collider.1={shape='sphere', name='post', radius=0.1, subdivisions=2, tra
     [
         ("contact.frction=0.5", ["unknown key", "friction"]),
         ("contact.offset=0.01", ["contact.offset"]),
-        (
-            "collider.1={shape='sphere', name='post', radius=0.1, subdivisions=2, translate=[0.1, 0, -0.2]}",
-            ["post", "inter"],
-        ),
+        (POST, ["post", "intersection"]),
         ("shell.vertices=90", ["meshes", "start it anew"]),
         ("collider.7=", ["there is only number 0"]),
         ("wind=", ["not there"]),
