@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -50,13 +50,15 @@ class Surface:
 
     mesh: in metres, z up. groups: vertices of the mesh by name of vertex group, sorted, (k,) each.
     vertex_of_id: the mesh's vertex for each vertex of the file, in the file's order, −1 where dropped, shape (n,).
-    notes: what was done or is odd, whole sentences.
+    notes: what was done or is odd, whole sentences. attributes: further numbers of the mesh's vertices by name, (n,)
+    each.
     """
 
     mesh: Mesh
     groups: dict[str, Ints]
     vertex_of_id: Ints
     notes: tuple[str, ...]
+    attributes: dict[str, Floats] = field(default_factory=dict)
 
 
 def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool = False) -> Surface:
@@ -186,7 +188,9 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
     size = float(np.linalg.norm(np.ptp(mesh.X, axis=0)))
     if not SIZES[0] <= size <= SIZES[1]:
         notes.append(f"measures {size:.3g} m across; if that is not meant, set unit")
-    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, tuple(f"{name} {note}." for note in notes))
+    attributes = {key: values[ids] for key, values in polygons.attributes.items()}
+    sentences = tuple(f"{name} {note}." for note in notes)
+    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, sentences, attributes)
 
 
 def drop_loose(X: Floats, triangles: Ints) -> tuple[Mesh, Ints, Longs]:

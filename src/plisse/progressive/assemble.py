@@ -99,7 +99,7 @@ class System:
         self.n = len(self.everything.X)
         own = {} if proxy is None else {"compression": proxy.compression, "bending": proxy.bending}
         room = self.n - sum(len(mesh.X) for mesh in geometry.shells)
-        self.model = ShellModel(scene.at(0.0), geometry.shells, **own, room=room)
+        self.model = ShellModel(scene.at(0.0), geometry.shells, regions=geometry.regions, **own, room=room)
         self.shells, self.n_shell, self.mass = self.model.mesh, self.model.n, self.model.mass
         self.body = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
         placed = np.concatenate([*geometry.shell_positions, *(mesh.X for mesh in solids)])

@@ -39,7 +39,8 @@ def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int
         entry["geometric_consistency"] = None
         if at and order[at - 1] == level - 1:
             P = ladder.hierarchy.between(level - 1, level, bodies=len(ladder.base.shells))
-            mass = ShellModel(ladder.scene, ladder.geometry(level - 1).shells).mass
+            below = ladder.geometry(level - 1)
+            mass = ShellModel(ladder.scene, below.shells, regions=below.regions).mass
             projection = Projection(P, linear=ladder.scene.solver.linear, threads=threads)
             entry["geometric_consistency"] = geometric_consistency(projection, mass, x[level], x[level - 1])
         out[level] = entry

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,10 @@ class Ladder:
             parts = np.split(placed, np.cumsum([len(mesh.X) for mesh in bodies])[:-1])
             solids = iter(zip(bodies[shells:], parts[shells:], strict=True))
             colliders = [None if c is None else _placed(*next(solids)) for c in self.base.colliders]
-            pins = _finer_pins(below, [len(mesh.X) for mesh in bodies[:shells]], step.upsampling.matrix)
-            finer = replace(below, shells=bodies[:shells], shell_positions=tuple(parts[:shells]))
+            maps = _midpoints_of_shells(below, [len(mesh.X) for mesh in bodies[:shells]], step.upsampling.matrix)
+            pins = tuple(_finer_pins(*each) for each in zip(below.shells, below.pins, maps, strict=True))
+            regions = tuple(_finer_weights(*each) for each in zip(below.regions, maps, strict=False))
+            finer = replace(below, shells=bodies[:shells], shell_positions=tuple(parts[:shells]), regions=regions)
             self._geometries[level] = replace(finer, colliders=tuple(colliders), pins=pins)
         return self._geometries[level]
 
@@ -128,8 +131,9 @@ class Ladder:
     def _model(self, level: int, kept: list[float], gain: list[float]) -> ShellModel:
         key = (level, tuple(kept), tuple(gain))
         if key not in self._models:
+            geometry = self.geometry(level)
             self._models[key] = ShellModel(
-                self.scene.at(0.0), self.geometry(level).shells, compression=kept, bending=gain
+                self.scene.at(0.0), geometry.shells, regions=geometry.regions, compression=kept, bending=gain
             )
         return self._models[key]
 
@@ -173,17 +177,22 @@ def _placed(mesh: Mesh, X: Floats) -> Mesh:
     return mesh if np.array_equal(mesh.X, X) else Mesh(X, mesh.triangles)
 
 
-def _finer_pins(below: Geometry, sizes: list[int], U: Any) -> tuple[tuple[Ints, ...], ...]:
+def _midpoints_of_shells(below: Geometry, sizes: list[int], U: Any) -> list[Any]:
+    """The part of the midpoints' matrix that belongs to each shell."""
+    rows, columns = np.cumsum([0, *sizes]), np.cumsum([0, *(len(mesh.X) for mesh in below.shells)])
+    return [U[r0:r1, c0:c1] for (r0, r1), (c0, c1) in zip(pairwise(rows), pairwise(columns), strict=True)]
+
+
+def _finer_pins(mesh: Mesh, pins: tuple[Ints, ...], U: Any) -> tuple[Ints, ...]:
     """A midpoint is pinned when both ends of its edge are pinned by the same pin."""
-    out: list[tuple[Ints, ...]] = []
-    rows = columns = 0
-    for mesh, pins, size in zip(below.shells, below.pins, sizes, strict=True):
-        part = U[rows : rows + size, columns : columns + len(mesh.X)]
-        chosen = []
-        for vertices in pins:
-            mask = np.zeros(len(mesh.X))
-            mask[vertices] = 1.0
-            chosen.append(np.flatnonzero(part @ mask > 0.75).astype(np.int32))
-        out.append(tuple(chosen))
-        rows, columns = rows + size, columns + len(mesh.X)
-    return tuple(out)
+    chosen = []
+    for vertices in pins:
+        mask = np.zeros(len(mesh.X))
+        mask[vertices] = 1.0
+        chosen.append(np.flatnonzero(U @ mask > 0.75).astype(np.int32))
+    return tuple(chosen)
+
+
+def _finer_weights(regions: tuple[Floats, ...], U: Any) -> tuple[Floats, ...]:
+    """A midpoint's weight is the mean of both ends of its edge."""
+    return tuple(U @ weights for weights in regions)

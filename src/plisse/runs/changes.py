@@ -31,7 +31,9 @@ def name_change(old: dict[str, Any], new: dict[str, Any], old_geometry: Geometry
     ours, theirs = pack_geometry(old_geometry), pack_geometry(new_geometry)
     for name in [*ours, *(name for name in theirs if name not in ours)]:
         if name not in ours or name not in theirs or not np.array_equal(ours[name], theirs[name]):
-            body, number, *_ = [*name.split("-"), ""]
+            body, number, *part = [*name.split("-"), ""]
+            if part[0] == "region":
+                return f"the weights of {body}.{number}.region.{part[1]} are not what they were"
             return f"the surface of {body}.{number} is not what it was"
     return None
 
