@@ -284,6 +284,15 @@ def test_a_changed_mesh_file_is_never_mixed_in(tmp_path: Path, capsys: pytest.Ca
     assert "the surface of shell.0 is not what it was" in said(capsys)
 
 
+def test_no_regions_are_the_same_as_none_given(finished: tuple[Path, Path]) -> None:
+    # scenes of runs from before there were regions do not name them
+    scene, out = finished
+    table = json.loads((out / "scene.json").read_text())
+    assert table["shell"][0].pop("region") == []
+    (out / "scene.json").write_text(json.dumps(table))
+    assert run(scene, out, "--resume") == 0
+
+
 HEM = """
 [[shell.region]]
 weights = "hem.txt"

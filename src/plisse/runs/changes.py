@@ -44,6 +44,8 @@ def _difference(old: Any, new: Any, key: str) -> tuple[str, Any, Any] | None:
         # what something is called says more than its numbers
         names = sorted([*old, *(name for name in new if name not in old)], key=lambda name: name != "name")
         parts = [(name, old.get(name, MISSING), new.get(name, MISSING)) for name in names]
+        # no tables, and an empty list of them, are the same
+        parts = [(name, a, b) for name, a, b in parts if not (MISSING in (a, b) and [] in (a, b))]
     elif isinstance(old, list) and isinstance(new, list) and _has_tables(old + new):
         most = max(len(old), len(new))
         padded = [[*values, *[MISSING] * (most - len(values))] for values in (old, new)]
