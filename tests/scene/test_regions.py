@@ -60,6 +60,24 @@ def test_keyframed_materials_shine_through_and_given_values_stay() -> None:
     assert [m.E for m in scene.at(0.5).shells[0].materials] == [2e6, 5e6]
 
 
+def test_the_material_of_a_region_may_be_keyframed_itself() -> None:
+    keys = [{"time": 0, "value": 1e6}, {"time": 1, "value": 3e6}]
+    scene = scene_with({"boundary": True, "material": {"preset": "denim", "E": keys}})
+    assert [m.E for m in scene.at(0.5).shells[0].materials] == [COTTON.E, 2e6]
+    assert scene_from_dict(scene_to_dict(scene), Path()) == scene
+
+
+def test_what_a_region_gives_is_what_its_keys_and_its_material_name() -> None:
+    (region,) = shell_with({"boundary": True, "E": 3e6}).regions
+    names = ("density", "thickness", "E", "nu", "bending_modulus", "strain_limit", "strain_onset")
+    assert [name for name in names if region.gives(name, COTTON)] == ["E", "bending_modulus"]
+    assert [name for name in names if region.gives(name, DENIM)] == ["E"]  # denim has a bending modulus of its own
+    (region,) = shell_with({"boundary": True, "strain_limit": False}).regions
+    assert [name for name in names if region.gives(name, COTTON)] == ["strain_limit", "strain_onset"]
+    (region,) = shell_with({"boundary": True, "material": "denim"}).regions
+    assert all(region.gives(name, COTTON) for name in names)
+
+
 def test_regions_survive_writing_and_reading() -> None:
     scene = scene_with(
         {"box": [[0, 0, 0], [1, 1, "1 cm"]], "material": "denim", "strain_limit": 1.04},

@@ -58,8 +58,8 @@ class ShellModel:
     def _take_materials(self, scene: Scene) -> None:
         self.scene = scene
         self.thickness, self.E = self._per_triangle("thickness"), self._per_triangle("E")
-        density = self._per_triangle("density") * self.thickness
-        per_corner = np.repeat(self.mesh.triangle_areas * density / 3.0, 3)
+        area_density = self._per_triangle("density") * self.thickness
+        per_corner = np.repeat(self.mesh.triangle_areas * area_density / 3.0, 3)
         n = self.n + self._room
         self.mass = np.asarray(np.bincount(self.mesh.triangles.ravel(), per_corner, minlength=n), float)
         self.elastic: list[Potential] = [self._membrane(self._kept), self._bending(self._stiffer)]
@@ -100,7 +100,7 @@ class ShellModel:
             own, *others = (getattr(material, value) for material in shell.materials)
             each = np.full(count, np.inf if own is None else own)
             for region, there, w in zip(shell.regions, others, of_regions, strict=True):
-                if region.changes(value, shell.material):
+                if region.gives(value, shell.material):
                     there = np.inf if there is None else there
                     each = np.where(w == 1.0, there, each) if sharp else (1.0 - w) * each + w * there
             out.append(each)

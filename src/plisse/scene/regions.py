@@ -50,9 +50,10 @@ class Region(Selection):
         given = {name: value for name in VALUES if (value := getattr(self, name)) is not None}
         return replace(self.material or material, **given)
 
-    def changes(self, value: str, material: Material) -> bool:
-        """Whether a value of the shell's material, by its name in a Material, is given anew in the region."""
+    def gives(self, value: str, material: Material) -> bool:
+        """Whether a value of a Material, by its name, is the region's own; material: the shell's."""
         if value == "bending_modulus" and material.E_bend is None and self.E is not None:
             return True
-        name = "E_bend" if value == "bending_modulus" else value
-        return self.material is not None or getattr(self, name, None) is not None
+        # the onset of a strain limit was checked together with it
+        key = {"bending_modulus": "E_bend", "strain_onset": "strain_limit"}.get(value, value)
+        return self.material is not None or getattr(self, key) is not None
