@@ -10,8 +10,8 @@ import numpy as np
 from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import Surface
 from plisse.contact.friction import Friction
-from plisse.contact.halfspace import HalfSpace
-from plisse.core.mesh import Mesh
+from plisse.contact.plane import PlaneContact
+from plisse.core.mesh import Ints, Mesh
 from plisse.core.potential import Floats, Hessian, Potential, Sum
 from plisse.energies.arap import Arap
 from plisse.energies.bending import Bending
@@ -20,8 +20,9 @@ from plisse.energies.loads import Gravity, Pressure, Wind
 from plisse.energies.membrane import Membrane
 from plisse.energies.strain_limit import StrainLimit
 from plisse.hierarchy.loop import subdivide
-from plisse.progressive.proxy import Galerkin, Prolonged
+from plisse.progressive.proxy import Prolonged
 from plisse.shapes import catalogue as shapes
+from tests.problems import NeoHookeanTetrahedra, Springs, bar_mesh
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def curved_sheet() -> Mesh:
 
 
 SHEET = curved_sheet()
-FINER, LOOP, _ = subdivide(SHEET, rule="loop")
+FINER, LOOP = subdivide(SHEET, rule="loop")
 BALL = shapes.sphere(0.2, subdivisions=1)
 
 
@@ -147,6 +148,8 @@ def make_limit(k: float) -> StrainLimit:
     )  # fmt: skip
 
 
+BAR, TETRAHEDRA = bar_mesh((1, 2, 1), (0.1, 0.2, 0.15))
+LINKS: Ints = np.array([[0, 1], [1, 2], [2, 5], [5, 0]], np.int32)
 MASS = np.linspace(0.5, 2.0, len(SHEET.X))
 FLOOR = np.arange(len(SHEET.X), dtype=np.int32)
 
@@ -164,6 +167,13 @@ CASES: dict[str, Case] = {
         ),
         crumpled(SHEET, 0.02), exact_projection=False,
     ),
+    "tetrahedra": Case(
+        lambda k: NeoHookeanTetrahedra(BAR, TETRAHEDRA, E=k, nu=0.3),
+        lambda rng: BAR + rng.uniform(-0.01, 0.01, BAR.shape),
+    ),
+    "springs": Case(
+        lambda k: Springs(LINKS, np.full(4, 0.1), np.full(4, k)), lambda rng: BAR + rng.uniform(-0.02, 0.02, BAR.shape)
+    ),
     "strain limit": Case(make_limit, stretched),
     "as rigid as possible": Case(
         lambda k: Arap(
@@ -173,7 +183,7 @@ CASES: dict[str, Case] = {
     ),
     "barrier": Case(lambda k: Barrier(SURFACE, kappa=k, margin=1e-3), touching, spacing=3e-8, exact_projection=False),
     "half-space": Case(
-        lambda k: HalfSpace(
+        lambda k: PlaneContact(
             np.array([0, 0, -0.06]), np.array([0.1, 0.2, 1.0]), FLOOR, SHEET.vertex_areas,
             kappa=k, dhat=0.08, offset=1e-3,
         ),
@@ -194,7 +204,6 @@ CASES: dict[str, Case] = {
         lambda k: Prolonged(make_elastic(FINER, k), LOOP, make_elastic(SHEET, k)),
         crumpled(SHEET, 0.02), preconditioner=True,
     ),
-    "galerkin": Case(lambda k: Galerkin(make_elastic(FINER, k), LOOP), crumpled(SHEET, 0.02), preconditioner=True),
     "sum": Case(
         lambda k: Sum([CASES["membrane"].make(k), CASES["bending"].make(k), CASES["inertia"].make(k)]),
         crumpled(SHEET, 0.02), rigid=False, exact_projection=False,

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from plisse.core.potential import Floats, frozen
+from plisse.kernels.threads import use_threads
 from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.consistency import CURVATURES, compare_levels
-from plisse.progressive.ladder import Ladder, build_hierarchy
-from plisse.runs.run import use_threads
+from plisse.progressive.ladder import Ladder
+from plisse.runs.opening import open_session
 
 SHEET: dict[str, Any] = {"shape": "grid", "vertices": 60, "diagonals": "jittered"}
 
@@ -22,18 +23,16 @@ def make_ladder(*shells: dict[str, Any], levels: int = 3, **hierarchy: Any) -> L
         "collider": [{"shape": "sphere", "subdivisions": 1, "translate": [0, 0, -2]}],
         "hierarchy": {"levels": levels} | hierarchy,
     }
-    return build_hierarchy(scene_from_dict(data, Path()), ".")
+    return open_session(scene_from_dict(data, Path())).ladder
 
 
 def bent(ladder: Ladder, *, noise: float = 0.0) -> dict[int, Floats]:
     """Each level is the prolonged coarse one, a gentle wave, and random shifts of finer levels besides."""
-    x = ladder.system(0).x0.copy()
+    x = ladder.problem(0).x0.copy()
     x[:, 2] += 0.05 * np.sin(4.0 * x[:, 0]) * np.cos(3.0 * x[:, 1])
     states, rng = {0: frozen(x)}, np.random.default_rng(1)
     for level in range(ladder.finest):
-        P = ladder.hierarchy.levels[level].prolongation
-        assert P is not None
-        y = P(states[level])
+        y = ladder.hierarchy.between(level, level + 1)(states[level])
         states[level + 1] = frozen(y + noise * rng.uniform(-1.0, 1.0, y.shape))
     return states
 

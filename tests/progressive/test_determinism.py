@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import plisse
 from plisse.loading.scene_file import scene_from_dict
-from plisse.runs.run import use_threads
+from plisse.kernels.threads import use_threads
 
 use_threads(2)
 sheet = {"shape": "grid", "width": 0.3, "height": 0.3, "resolution": 10}
@@ -34,8 +34,7 @@ scene = scene_from_dict(
     },
     Path(),
 )
-system = plisse.assemble(scene, ".")
-found = list(plisse.animate(system, plisse.make_newton(threads=2), plisse.Clock()))
+found = list(plisse.open_session(scene, threads=2).animate())
 np.savez(
     sys.argv[1], x=[state.x for state in found], contacts=[state.contacts for state in found],
     energy=[state.energy for state in found],

@@ -5,14 +5,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.progressive.scenes import Table, accepted, make_system
+from tests.progressive.scenes import Table, accepted, make_problem
 
 from plisse.contact.friction import Friction, combine
 from plisse.core.errors import SceneError
 from plisse.core.potential import Floats
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.meshes.obj import write_obj
-from plisse.progressive.assemble import System, assemble
+from plisse.progressive.scene_problem import SceneProblem
+from plisse.runs.opening import open_session
 from plisse.scene.schedule import rotation
 from plisse.shapes.catalogue import grid
 
@@ -50,13 +51,13 @@ def on_slope(across: float, **more: Any) -> Table:
     }  # fmt: skip
 
 
-def accelerations(system: System) -> list[float]:
+def accelerations(problem: SceneProblem) -> list[float]:
     """Downhill acceleration [m/s²] of each shell over the second half of the motion."""
-    found = list(accepted(system))
+    found = list(accepted(problem))
     half, last = found[len(found) // 2], found[-1]
     out = []
-    for body in range(len(system.scene.shells)):
-        mass = np.where(system.body == body, system.mass, 0.0)
+    for body in range(len(problem.scene.shells)):
+        mass = np.where(problem.bodies.of_vertex == body, problem.mass, 0.0)
         gained = mass @ (last.v - half.v) @ DOWNHILL / mass.sum()
         out.append(float(gained) / (last.time - half.time))
     return out
@@ -72,11 +73,11 @@ MOTION = {"mode": "dynamic", "h": 0.01, "duration": 0.3}
 def test_strips_slide_down_one_slope_each_with_its_own_friction() -> None:
     floor = {"half_space": {"normal": NORMAL.tolist()}, "friction": 0.2}
     shells = [on_slope(0.0, friction=0.0), on_slope(0.3, friction=0.8), on_slope(0.6)]
-    system = make_system(
+    problem = make_problem(
         shells, collider=[floor], contact=CONTACT | {"friction": 0.05}, time=MOTION, solver={"tol": 1e-5}
     )
     # √(0 · 0.2), √(0.8 · 0.2), √(0.05 · 0.2)
-    assert accelerations(system) == pytest.approx([expected(0.0), expected(0.4), expected(0.1)], rel=0.01)
+    assert accelerations(problem) == pytest.approx([expected(0.0), expected(0.4), expected(0.1)], rel=0.01)
 
 
 def test_a_frictionless_floor_beside_a_rough_one() -> None:
@@ -86,17 +87,17 @@ def test_a_frictionless_floor_beside_a_rough_one() -> None:
             "translate": (0.3 * DOWNHILL - 0.1 * NORMAL + [0, across, 0]).tolist(), **more,
         }  # fmt: skip
 
-    system = make_system(
+    problem = make_problem(
         [on_slope(0.0), on_slope(0.3)], collider=[plank(0.0, friction=0.0), plank(0.3)],
         contact=CONTACT | {"friction": 0.3}, time=MOTION, solver={"tol": 1e-5},
     )  # fmt: skip
-    assert accelerations(system) == pytest.approx([expected(0.0), expected(0.3)], rel=0.01)
+    assert accelerations(problem) == pytest.approx([expected(0.0), expected(0.3)], rel=0.01)
 
 
 # --- what takes part --------------------------------------------------------------------------------------------------
 
 
-def pile(**frictions: float) -> System:
+def pile(**frictions: float) -> SceneProblem:
     """A sheet on a box, a sheet on that one, all pairs within reach; frictions: of lower, upper and box."""
     sheet: Table = {"shape": "grid", "width": 0.1, "height": 0.1, "resolution": 4, "diagonals": "jittered"}
     shells = [sheet | {"name": name, "translate": [0, 0, z]} for name, z in (("lower", 1.5e-3), ("upper", 3e-3))]
@@ -104,39 +105,41 @@ def pile(**frictions: float) -> System:
     bodies = [
         body | ({"friction": frictions[body["name"]]} if body["name"] in frictions else {}) for body in (*shells, box)
     ]
-    return make_system(bodies[:2], collider=bodies[2:], contact=CONTACT | {"friction": 0.5})
+    return make_problem(bodies[:2], collider=bodies[2:], contact=CONTACT | {"friction": 0.5})
 
 
-def rub(system: System) -> list[Friction]:
-    still = np.zeros_like(system.x0)
-    return [part for part in system.step_potentials(system.x0, still, 0.01, still) if isinstance(part, Friction)]
+def rub(problem: SceneProblem) -> list[Friction]:
+    still = np.zeros_like(problem.x0)
+    return [part for part in problem.lagged(problem.x0, still, 0.01, still) if isinstance(part, Friction)]
 
 
-def pairs_of(part: Friction, system: System) -> set[tuple[int, int]]:
-    (blocks,) = part.hessian(system.x0).blocks
+def pairs_of(part: Friction, problem: SceneProblem) -> set[tuple[int, int]]:
+    (blocks,) = part.hessian(problem.x0).blocks
     nodes = blocks.nodes
     return {
         (min(pair), max(pair))
-        for pair in np.column_stack([system.body[nodes[:, 0]], system.body[nodes[:, -1]]]).tolist()
+        for pair in np.column_stack(
+            [problem.bodies.of_vertex[nodes[:, 0]], problem.bodies.of_vertex[nodes[:, -1]]]
+        ).tolist()
     }
 
 
 def test_contacts_without_friction_are_left_out() -> None:
     lower, upper, box = range(3)
-    system = pile()
-    assert pairs_of(*rub(system), system) == {(lower, upper), (lower, box)}
-    system = pile(box=0.0)
-    assert pairs_of(*rub(system), system) == {(lower, upper)}
-    system = pile(upper=0.0)
-    assert pairs_of(*rub(system), system) == {(lower, box)}
+    problem = pile()
+    assert pairs_of(*rub(problem), problem) == {(lower, upper), (lower, box)}
+    problem = pile(box=0.0)
+    assert pairs_of(*rub(problem), problem) == {(lower, upper)}
+    problem = pile(upper=0.0)
+    assert pairs_of(*rub(problem), problem) == {(lower, box)}
     assert rub(pile(lower=0.0)) == rub(pile(upper=0.0, lower=0.0)) == []
 
 
-def friction_force(system: System, shift: Floats, moved: np.ndarray) -> float:
+def friction_force(problem: SceneProblem, shift: Floats, moved: np.ndarray) -> float:
     """Σ of the tangential force [N] on the moved vertices when they slide far by the shift (3,)."""
-    x = system.x0.copy()
+    x = problem.x0.copy()
     x[moved] += shift
-    (part,) = rub(system)
+    (part,) = rub(problem)
     return float(np.linalg.norm(part.gradient(x)[moved].sum(axis=0)))
 
 
@@ -150,15 +153,17 @@ def test_a_shell_rubs_on_itself_with_its_own_coefficient(tmp_path: Path) -> None
 
     def normal_and_tangential(friction: float) -> tuple[float, float]:
         shell = {"file": "two.obj", "friction": friction}
-        system = assemble(scene_from_dict({"shell": [shell], "contact": contact}, tmp_path), tmp_path)
-        upper = system.x0[:, 2] > 5e-3
-        x = system.x0.copy()
+        problem = open_session(
+            scene_from_dict({"shell": [shell], "contact": contact}, tmp_path), tmp_path
+        ).ladder.problem(0)
+        upper = problem.x0[:, 2] > 5e-3
+        x = problem.x0.copy()
         x[upper, 2] -= 8.5e-3
         x.flags.writeable = False
-        system.x0 = x
-        assert system.barrier is not None
-        force = system.barrier.gradient(x)[upper].sum(axis=0)
-        return abs(float(force[2])), friction_force(system, np.array([0.01, 0.0, 0.0]), upper)
+        problem.x0 = x
+        assert problem.barrier is not None
+        force = problem.barrier.gradient(x)[upper].sum(axis=0)
+        return abs(float(force[2])), friction_force(problem, np.array([0.01, 0.0, 0.0]), upper)
 
     for friction in (0.2, 0.6):
         pressed, dragged = normal_and_tangential(friction)

@@ -6,19 +6,19 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
-from tests.progressive.scenes import NO_CONTACT, Table, at_x, equilibrium, make_system
+from tests.progressive.scenes import NO_CONTACT, Table, at_x, equilibrium, make_problem
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Clock, Floats
+from plisse.core.potential import Floats
+from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_table import scene_from_dict
 from plisse.progressive.feasibility import check_lengths
-from plisse.progressive.ladder import Ladder, build_hierarchy
-from plisse.progressive.quasistatics import preview, refine
+from plisse.progressive.ladder import Ladder
 from plisse.progressive.scales import settle_contact
+from plisse.progressive.session import Session
 from plisse.progressive.shells import ShellModel
 from plisse.scene.presets import PRESETS
-from plisse.solve.newton import make_newton
 
 COTTON, DENIM = PRESETS["cotton"], PRESETS["denim"]
 FAR = 9.0
@@ -30,7 +30,8 @@ def beyond(x: float) -> Table:
 
 
 def ladder_of(shell: Table, *, base: Path = Path(), **rest: Any) -> Ladder:
-    return build_hierarchy(scene_from_dict({"shell": [shell], **rest}, base), base)
+    scene = scene_from_dict({"shell": [shell], **rest}, base)
+    return Ladder.of(scene, load_geometry(scene, base))
 
 
 def model_of(shell: Table, *, level: int = 0, base: Path = Path(), **rest: Any) -> ShellModel:
@@ -112,7 +113,7 @@ def _hinge_stiffness(mesh: Mesh, bending: Any) -> Floats:
 def test_weights_on_finer_levels_are_interpolated(tmp_path: Path, level: int) -> None:
     # what is linear in the plane stays so
     shell: Table = {"shape": "grid", "resolution": 4, "diagonals": "uniform"}
-    X = ladder_of(shell).base.shells[0].X
+    X = ladder_of(shell).given.shells[0].X
     shell |= {"region": [{"weights": "w.txt", "E": 1e6}, beyond(0.2) | {"E": 2e6}]}
     (tmp_path / "w.txt").write_text("\n".join(map(repr, (0.5 + 0.7 * X[:, 0] + 0.2 * X[:, 1]).tolist())))
     ladder = ladder_of(shell, base=tmp_path, hierarchy={"levels": 3})
@@ -129,7 +130,7 @@ def test_weights_take_midpoints_on_curved_shells_too() -> None:
     plain = {"shape": "grid", "vertices": 9, "translate": [0, 0, 1]}
     top = {"box": [[-1, -1, 0.05], [1, 1, 1]], "thickness": 1e-3}
     scene = scene_from_dict({"shell": [plain, ball | {"region": [top]}], "hierarchy": {"levels": 2}}, Path())
-    ladder = build_hierarchy(scene, ".")
+    ladder = Ladder.of(scene, load_geometry(scene, Path()))
     below, above = ladder.geometry(0), ladder.geometry(1)
     assert above.regions[0] == ()
     coarse, fine, n = below.regions[1][0], above.regions[1][0], len(below.shells[1].X)
@@ -137,7 +138,7 @@ def test_weights_take_midpoints_on_curved_shells_too() -> None:
     np.testing.assert_array_equal(fine[:n], coarse)
     np.testing.assert_array_equal(fine[n:], coarse[below.shells[1].edges].mean(axis=1))
     # its levels and the proxy of the coarse one can be made
-    assert ladder.system(0).mass.sum() > 0 and ladder.system(1).mass.sum() > 0
+    assert ladder.problem(0).mass.sum() > 0 and ladder.problem(1).mass.sum() > 0
 
 
 def test_later_regions_are_blended_over_earlier_ones() -> None:
@@ -167,15 +168,27 @@ def test_a_hem_with_a_strain_limit_holds_it_on_all_levels() -> None:
         "material": soft, "pin": [{"corners": True}], "rotate": [90, 0, 0],
         "region": [{"box": [[-FAR, -FAR, 0.09], [FAR, FAR, FAR]], "strain_limit": 1.05}],
     }  # fmt: skip
-    ladder = ladder_of(shell, contact=NO_CONTACT, hierarchy={"levels": 2})
-    newton, clock = make_newton(), Clock()
-    *_, state = preview(ladder, newton, clock)
-    for level in (0, 1):
-        if level == 1:
-            *_, state = refine(ladder, newton, clock, state)
-        limit = ladder.latest.strain_limit
-        assert limit is not None and state.level == level and state.converged
-        assert 1.03 < limit.stretches(state.x).max() < 1.05
+    scene = scene_from_dict({"shell": [shell], "contact": NO_CONTACT, "hierarchy": {"levels": 2}}, Path())
+    session = Session(scene, load_geometry(scene, Path()))
+    for level, walk in enumerate((session.preview, session.refine)):
+        *_, state = walk()
+        assert session.problem is not None and session.problem.strain_limit is not None
+        assert state.level == session.problem.level == level and state.converged
+        assert 1.03 < session.problem.strain_limit.stretches(state.x).max() < 1.05
+
+
+def test_a_changed_scene_takes_other_weights_and_other_values() -> None:
+    def scene_with(x: float, E: float) -> Any:
+        return scene_from_dict({"shell": [SHEET | {"region": [beyond(x) | {"E": E}]}]}, Path())
+
+    first = scene_with(0.149, 1e6)
+    ladder = Ladder.of(first, load_geometry(first, Path()))
+    assert ladder.problem(0).model.E.max() == 1e6
+    for x, E in ((0.149, 3e6), (0.049, 1e6)):
+        scene = scene_with(x, E)
+        found = ladder.changed(scene, load_geometry(scene, Path())).problem(0).model.E
+        fresh = Ladder.of(scene, load_geometry(scene, Path())).problem(0).model.E
+        assert found.max() == E and np.array_equal(found, fresh)
 
 
 # --- contact lengths --------------------------------------------------------------------------------------------------
@@ -184,13 +197,13 @@ def test_a_hem_with_a_strain_limit_holds_it_on_all_levels() -> None:
 def test_the_thinnest_part_sets_the_contact_offset() -> None:
     for thickness, expected in ((0.1e-3, 0.1e-3), (2e-3, COTTON.thickness)):
         ladder = ladder_of(SHEET | {"region": [beyond(0.149) | {"thickness": thickness}]})
-        assert settle_contact(ladder.scene, ladder.base).contact.offset == pytest.approx(expected)
+        assert settle_contact(ladder.scene, ladder.given).contact.offset == pytest.approx(expected)
 
 
 def test_a_region_thicker_than_its_edges_is_refused() -> None:
     ladder = ladder_of(SHEET | {"region": [beyond(0.149) | {"thickness": "6 cm"}]})
     with pytest.raises(SceneError, match=r"the thickness of 0\.06 m is not below its shortest edge"):
-        check_lengths(ladder.scene, ladder.base)
+        check_lengths(ladder.scene, ladder.given)
 
 
 # --- shapes -----------------------------------------------------------------------------------------------------------
@@ -203,7 +216,7 @@ LIGHT, HEAVY = 500.0, 2000.0  # densities [kg/m³]
 
 def cantilever(E_bend: float, density: float, region: Table) -> Floats:
     """Middle line (k, 2) [m] in x and z of a strip of 0.1 m that is clamped over one cell more."""
-    system = make_system(
+    system = make_problem(
         {
             "shape": "grid", "width": LENGTH + CELL, "height": 4 * CELL, "diagonals": "alternating",
             "resolution": [CELLS + 1, 4], "translate": [LENGTH / 2 - CELL / 2, 0, 0],
@@ -268,7 +281,7 @@ def test_a_strip_whose_outer_half_differs_hangs_as_its_elastica(
 def hanging(E: Any, below: float | None) -> float:
     """How far the lower edge [m] of a strip of 0.1 m comes down; below: modulus [Pa] of its lower half."""
     region = [{"box": [[-1, -1, -1], [1, 1, 1e-6]], "E": below}] if below is not None else []
-    system = make_system(
+    system = make_problem(
         {
             "shape": "grid", "width": 0.02, "height": 0.1, "resolution": [4, 40], "diagonals": "uniform",
             "rotate": [90, 0, 0], "pin": [{"box": [[-1, -1, 0.0499], [1, 1, 1]]}], "region": region,

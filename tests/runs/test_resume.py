@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import plisse.runs.climb
+import plisse.progressive.session
+import plisse.runs.album
 import plisse.runs.run
 from plisse.cli import main
 from plisse.runs.store import RunStore
@@ -86,8 +87,8 @@ PERFORMANCE = {
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     # most of so small a run would be its pictures
-    monkeypatch.setattr(plisse.runs.climb, "render", lambda path, *_, **__: path.write_bytes(b""))
-    monkeypatch.setattr(plisse.runs.climb, "render_strip", lambda path, *_, **__: path.write_bytes(b""))
+    monkeypatch.setattr(plisse.runs.album, "render", lambda path, *_, **__: path.write_bytes(b""))
+    monkeypatch.setattr(plisse.runs.album, "render_strip", lambda path, *_, **__: path.write_bytes(b""))
 
 
 def make_scene(folder: Path, text: str = DRAPE, name: str = "scene") -> Path:
@@ -367,9 +368,9 @@ def test_a_signal_leaves_a_run_to_go_on_with(
             if seen == 9:
                 os.kill(os.getpid(), number)
 
-    settle = plisse.runs.climb.settle
+    settle = plisse.progressive.session.march
     with monkeypatch.context() as patch:
-        patch.setattr(plisse.runs.climb, "settle", stopped)
+        patch.setattr(plisse.progressive.session, "march", stopped)
         assert run(scene, out) == code
     assert "what was done is kept." in capsys.readouterr().err
     report = json.loads((out / "report.json").read_text())
@@ -421,7 +422,7 @@ def test_a_folder_that_becomes_read_only_is_one_sentence(
 ) -> None:
     remount(small_disk, "size=4m")
     scene, out = make_scene(tmp_path, SCENES["euler"]), small_disk / "out"
-    animate, seen = plisse.runs.climb.animate, 0
+    animate, seen = plisse.progressive.session.march, 0
 
     def locked(*arguments: Any) -> Iterator[Any]:
         nonlocal seen
@@ -434,7 +435,7 @@ def test_a_folder_that_becomes_read_only_is_one_sentence(
             yield state
 
     with monkeypatch.context() as patch:
-        patch.setattr(plisse.runs.climb, "animate", locked)
+        patch.setattr(plisse.progressive.session, "march", locked)
         assert run(scene, out) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert "Read-only file system; the run is kept up to step 3 of level 0: make it writable" in error
@@ -452,7 +453,7 @@ def test_a_folder_that_is_removed_meanwhile_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scene, out = make_scene(tmp_path), tmp_path / "out"
-    settle = plisse.runs.climb.settle
+    settle = plisse.progressive.session.march
 
     def removed(*arguments: Any, **options: Any) -> Iterator[Any]:
         for state in settle(*arguments, **options):
@@ -460,7 +461,7 @@ def test_a_folder_that_is_removed_meanwhile_is_one_sentence(
                 shutil.rmtree(out)
             yield state
 
-    monkeypatch.setattr(plisse.runs.climb, "settle", removed)
+    monkeypatch.setattr(plisse.progressive.session, "march", removed)
     assert run(scene, out) == 2
     assert "cannot be written: No such file or directory" in said(capsys)
 
@@ -507,8 +508,8 @@ def test_a_run_that_another_command_made_meanwhile_is_gone_on_with(
     scene, out = make_scene(tmp_path, SCENES["levels"]), tmp_path / "out"
     check = plisse.runs.run.check_start
 
-    def slow(system: Any) -> None:
-        check(system)
+    def slow(problem: Any) -> None:
+        check(problem)
         monkeypatch.setattr(plisse.runs.run, "check_start", check)
         assert run(scene, out) == 0
 

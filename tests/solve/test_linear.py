@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-from tests.progressive.scenes import make_system
+from tests.progressive.scenes import make_problem, states
 
 from plisse.core.errors import SceneError
-from plisse.core.potential import Clock, Floats
-from plisse.progressive.quasistatics import relax
+from plisse.core.potential import Floats
 from plisse.solve.linear import LinearSolver, NotPositiveDefinite, make_solver
 from plisse.solve.newton import Newton
 
@@ -100,13 +99,13 @@ def test_unknown_library_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def draped(solver: LinearSolver, *, steps: int) -> tuple[Floats, int]:
-    system = make_system(
+    problem = make_problem(
         {"shape": "grid", "width": 0.4, "height": 0.4, "resolution": 10, "translate": [0, 0, 0.155]},
         collider=[{"shape": "sphere", "radius": 0.15, "subdivisions": 2, "translate": [0, 0, 0]}],
         contact={"offset": 1e-3, "dhat": 2e-3},
         time={"h": 0.05, "max_steps": steps},
     )
-    *_, last = relax(system, Newton(solver), Clock())
+    *_, last = states(problem, Newton(solver))
     return last.x, last.contacts
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plisse.bench.figures import Figure
+from plisse.bench.figures import Figure, use_threads
 from plisse.core.mesh import concatenate
 from plisse.export import FORMATS, export_run
 from plisse.export.video import describe_frame
@@ -17,7 +17,6 @@ from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.pictures.render import Ground, draw
 from plisse.runs.recording import open_recording
-from plisse.runs.run import use_threads
 from plisse.runs.store import RunStore
 
 FRAMES = 8

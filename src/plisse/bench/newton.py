@@ -5,20 +5,14 @@ from __future__ import annotations
 import resource
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from plisse.bench.drape import drape_scene, draped
-from plisse.bench.figures import Figure
-from plisse.core.potential import Clock
-from plisse.core.state import State
-from plisse.progressive.assemble import System, assemble
-from plisse.progressive.quasistatics import relax
-from plisse.runs.run import use_threads
+from plisse.bench.drape import drape_scene, draped, take_steps
+from plisse.bench.figures import Figure, use_threads
+from plisse.runs.opening import open_session
 from plisse.scene.settings import Solver
-from plisse.solve.newton import Newton, make_newton
 
 STEPS = 8  # measured quasistatic steps of one Newton iteration each
 
@@ -29,9 +23,16 @@ def measure(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     The interpreter's share is the time of the same steps on a cloth with so few vertices that nothing else remains.
     """
     use_threads(threads)
-    system, state, newton, clock = draped(2, threads=threads, settle=6)
-    wall, seconds, state = _time_steps(system, newton, clock, state)
-    touching = _touching_vertices(system, state)
+    session, states = draped(2, threads=threads, settle=6)
+    problem, newton = session.problem, session.newton
+    assert problem is not None and problem.barrier is not None
+    session.clock.seconds.clear()
+    newton.analyses = 0
+    began = time.perf_counter()
+    state = take_steps(states, STEPS)
+    wall, seconds = time.perf_counter() - began, dict(session.clock.seconds)
+    nodes = problem.barrier.contacts(state.x).nodes
+    touching = len(np.unique(nodes[problem.bodies.is_simulated[nodes]]))
     interpreter = _interpreter_seconds(threads)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     figures = [
@@ -40,43 +41,24 @@ def measure(threads: int) -> tuple[list[Figure], dict[str, Any]]:
         Figure("peak memory, GB", peak, 3.0, "lower"),
     ]
     details = {
-        "vertices": system.n_shell,
-        "triangles": len(system.shells.triangles),
+        "vertices": problem.bodies.n_simulated,
+        "triangles": len(problem.shells.triangles),
         "vertices in contact": touching,
         "active pairs": state.contacts,
         "iteration, s": round(wall / STEPS, 3),
         "split of the measured iterations, s": {k: round(v, 3) for k, v in seconds.items()},
         "symbolic factorisations while measuring": newton.analyses,
-        "candidate lists built since the start": system.barrier.builds if system.barrier else 0,
+        "candidate lists built since the start": problem.barrier.builds,
         "interpreter, ms an iteration": round(1e3 * interpreter, 2),
     }
     return figures, details
 
 
-def _time_steps(system: System, newton: Newton, clock: Clock, state: State) -> tuple[float, dict[str, float], State]:
-    clock.seconds.clear()
-    newton.analyses = 0
-    start = replace(state, step=0, converged=False)
-    began = time.perf_counter()
-    for state in relax(system, newton, clock, start):
-        if state.step >= STEPS:
-            break
-    return time.perf_counter() - began, dict(clock.seconds), state
-
-
-def _touching_vertices(system: System, state: State) -> int:
-    assert system.barrier is not None
-    nodes = system.barrier.contacts(state.x).nodes
-    return len(np.unique(nodes[nodes < system.n_shell]))
-
-
 def _interpreter_seconds(threads: int) -> float:
     """Seconds of one step where the mesh is too small to take any time."""
     scene = replace(drape_scene(3, sphere=1), solver=Solver(tol=1e-12))
-    system = assemble(scene, Path())
-    newton, clock = make_newton(threads=threads), Clock()
     times, last = [], time.perf_counter()
-    for state in relax(system, newton, clock):
+    for state in open_session(scene, threads=threads).settle(0):
         now = time.perf_counter()
         times.append(now - last)
         last = now

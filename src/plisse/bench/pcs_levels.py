@@ -41,10 +41,10 @@ def _measure(name: str, levels: int, threads: int, **keys: Any) -> dict[str, Any
     scene = gallery_scene(name, sets=(f"time.max_steps={MOST_STEPS}",), levels=levels, **keys)
     if scene.hierarchy.method == "direct":
         runs = [climb(scene, threads=threads, level=level) for level in range(levels)]
-        done = Climb(runs[-1].ladder, {level: run.states[level] for level, run in enumerate(runs)})
+        done = Climb(runs[-1].session, {level: run.states[level] for level, run in enumerate(runs)})
     else:
         done = climb(scene, threads=threads)
-    return describe(done.ladder, done, threads)
+    return describe(done.session.ladder, done, threads)
 
 
 def describe(ladder: Ladder, done: Climb, threads: int) -> dict[str, Any]:

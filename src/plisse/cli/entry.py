@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from plisse.cli.commands import add_commands, telling_start
+from plisse.cli.commands import add_commands, new_path, showing_intersections
 from plisse.core.errors import SceneError, counted
 from plisse.core.version import __version__
 
@@ -27,7 +27,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="simulate a scene")
     run.add_argument("scene", type=Path, help="scene file (TOML)")
-    run.add_argument("--out", type=Path, required=True, help="folder for frames, picture and report")
+    run.add_argument("--out", type=new_path, required=True, help="folder for frames, picture and report")
     run.add_argument(
         "--set",
         action="append",
@@ -154,7 +154,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.preview_only and options.to_level:
         raise SceneError("--preview-only is --to-level 0: give one of them.")
     to_level = 0 if options.preview_only else options.to_level
-    with telling_start(options.scene):
+    with showing_intersections(options.scene):
         report = run_scene(
             scene,
             options.scene.parent,
@@ -221,7 +221,7 @@ def _conclude(report: dict[str, Any], out: Path) -> int:
         if report["method"] in ("progressive", "cascadic") and level["level"] < report["finest"]:
             print(f"level {level['level']} of 0 to {report['finest']}: go on with `plisse refine {out}`")
         return 0
-    if level["contacts"] == 0 and level["force_balance"] > 0.5:
+    if not report["pinned"] and level["contacts"] == 0 and level["force_balance"] > 0.5:
         print("plisse: nothing holds the shells up: add a pin, a floor or a collider below them.", file=sys.stderr)
     else:
         if level["missed_keyframes"] > report["contact"]["dhat"]:

@@ -127,6 +127,14 @@ class Potential(ABC):
         """Node sets that are or may shortly be coupled at x, beyond `stencils`."""
         return ()
 
+    def load(self, x: Floats) -> tuple[float, float]:
+        """Σ |force| [N] that is applied from outside: what something else has to balance, and what balances itself.
+
+        The force balance of an equilibrium is measured against the first, or where that is zero the second, as for a
+        pressure inside of a closed shell.
+        """
+        return 0.0, 0.0
+
 
 class Clock:
     """Seconds spent per part of the work."""
@@ -187,6 +195,10 @@ class Sum(Potential):
 
     def stencils(self) -> Sequence[Ints]:
         return [nodes for part in self.parts for nodes in part.stencils()]
+
+    def load(self, x: Floats) -> tuple[float, float]:
+        loads = [part.load(x) for part in self.parts]
+        return sum(open_load for open_load, _ in loads), sum(closed for _, closed in loads)
 
 
 class Pattern:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from plisse.core.errors import SceneError
+from plisse.core.files import TEXT, check_file
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.core.units import told
 from plisse.meshes.surfaces import FARTHEST, Surface, load_surface, load_track
@@ -185,6 +186,7 @@ def _read_weights(path: Path, name: str, vertex_of_id: Ints) -> Floats:
 def _read_words(path: Path, what: str) -> Iterator[tuple[int, str]]:
     """The words in a text file with their lines, apart by blanks or commas; # begins a comment."""
     try:
+        check_file(path, most=TEXT)
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
         raise SceneError(f"{path} does not exist: correct the name of the file with {what}.") from None

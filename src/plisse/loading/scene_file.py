@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from plisse.core.errors import SceneError
+from plisse.core.files import TEXT, check_file
 from plisse.loading.scene_table import inside, scene_from_dict, scene_to_dict
 from plisse.scene.presets import DEFAULT_MATERIAL
 from plisse.scene.scene import Scene
@@ -17,6 +18,7 @@ def load_scene(path: str | Path, overrides: Iterable[str] = ()) -> Scene:
     """Read a scene file, with overrides like `shell.0.material.E=1e6` applied before it is checked."""
     path = Path(path)
     try:
+        check_file(path, most=TEXT)
         # editors on Windows put a mark in front, which is no part of the text
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:

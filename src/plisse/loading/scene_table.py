@@ -18,7 +18,7 @@ from plisse.scene.materials import Material
 from plisse.scene.presets import make_material
 from plisse.scene.scene import Keyed, Scene
 from plisse.scene.sources import MeshSource
-from plisse.shapes.catalogue import shape_parameters
+from plisse.shapes.catalogue import FLOOR_HEIGHT, shape_parameters
 
 Table = dict[str, Any]
 Path_ = tuple[str | int, ...]
@@ -136,19 +136,18 @@ class _Reader:
         if shape is not None:
             Word().check("shape", shape)
         is_floor = shape == "floor" and record is Collider
-        parameters: tuple[str, ...] = ()
+        parameters: Mapping[str, Entry] = {}
         if shape is not None:
-            parameters = ("height",) if is_floor else shape_parameters(shape)
+            parameters = {"height": FLOOR_HEIGHT} if is_floor else shape_parameters(shape)
         # a shape's own "height" or "scale" would hide the body's: none has one
         _check_keys(table, (*own, *SOURCE_KEYS, *parameters))
         source = {key: table.pop(key) for key in SOURCE_KEYS if key in table and key not in own}
-        given = {key: table.pop(key) for key in parameters if key in table}
+        given = {key: entry.check(table.pop(key)) for key, entry in parameters.items() if key in table}
         extra = next((key for key in (*source, *given) if key not in ("shape", "height")), None)
         if is_floor and extra is not None:
             raise SceneError(f'A floor has no "{extra}": remove it.')
         if is_floor:
-            height = Number("m").check("height", given.get("height", 0.0))
-            return {"half_space": HalfSpace((0.0, 0.0, height))}
+            return {"half_space": HalfSpace((0.0, 0.0, given.get("height", 0.0)))}
         if record is Collider and "half_space" in table:
             extra = next(iter({**source, **given}), None)
             if extra is not None:
@@ -156,11 +155,7 @@ class _Reader:
             return {}
         if record is not Collider and "sequence" in source:
             raise SceneError("sequence is for colliders: a shell starts from one mesh, give file or shape.")
-        for key, value in given.items():
-            if isinstance(value, str):
-                Word().check(key, value)
-        tidy = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-        return {"mesh": MeshSource(**source, parameters=tidy)}
+        return {"mesh": MeshSource(**source, parameters=given)}
 
 
 def scene_to_dict(scene: Scene) -> Table:

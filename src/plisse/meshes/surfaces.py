@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from plisse.core.errors import SceneError, suggest
+from plisse.core.files import MESH, check_file
 from plisse.core.mesh import (
     DEGENERATE,
     Floats,
@@ -50,14 +51,15 @@ class Surface:
 
     mesh: in metres, z up. groups: vertices of the mesh by name of vertex group, sorted, (k,) each.
     vertex_of_id: the mesh's vertex for each vertex of the file, in the file's order, −1 where dropped, shape (n,).
-    notes: what was done or is odd, whole sentences. attributes: further numbers of the mesh's vertices by name, (n,)
-    each.
+    notes: what was done or is odd, whole sentences. names: what its file calls a vertex and a triangle of the mesh.
+    attributes: further numbers of the mesh's vertices by name, (n,) each.
     """
 
     mesh: Mesh
     groups: dict[str, Ints]
     vertex_of_id: Ints
     notes: tuple[str, ...]
+    names: Names
     attributes: dict[str, Floats] = field(default_factory=dict)
 
 
@@ -69,7 +71,7 @@ def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool =
     """
     if source.shape is not None:
         mesh = make_shape(source.shape, source.parameters, seed=seed)
-        return Surface(mesh, {}, np.arange(len(mesh.X), dtype=np.int32), ())
+        return Surface(mesh, {}, np.arange(len(mesh.X), dtype=np.int32), (), Names())
     path = base / str(source.file) if source.file is not None else _frames(base / str(source.sequence))[0]
     return _make_surface(read_polygons(path, object=source.object), path, source, solid=solid)
 
@@ -103,8 +105,7 @@ def read_polygons(path: Path, *, object: str | None = None) -> Polygons:
     try:
         if not path.exists():
             raise SceneError(f"{path} does not exist: correct the file name, which is relative to the scene.")
-        if not path.is_file():
-            raise SceneError(f"{path} is no file: name a mesh file.")
+        check_file(path, most=MESH)
         if suffix in SUFFIXES:
             return read_usd_polygons(path, object=object)
         if suffix not in READERS:
@@ -190,7 +191,7 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
         notes.append(f"measures {size:.3g} m across; if that is not meant, set unit")
     attributes = {key: values[ids] for key, values in polygons.attributes.items()}
     sentences = tuple(f"{name} {note}." for note in notes)
-    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, sentences, attributes)
+    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, sentences, names, attributes)
 
 
 def drop_loose(X: Floats, triangles: Ints) -> tuple[Mesh, Ints, Longs]:
@@ -237,6 +238,8 @@ def _frames(path: Path) -> list[Path]:
             raise SceneError(
                 f"{path} does not exist: correct the name of the sequence, which is relative to the scene."
             )
+        if not path.is_dir():
+            raise SceneError(f"{path} is a device or a pipe, neither a folder nor a regular file: correct the name.")
         files = [file for file in path.iterdir() if file.suffix.lower() in READERS and not file.name.startswith(".")]
     except OSError as error:
         raise SceneError(f"{path} cannot be read: {error.strerror}.") from None

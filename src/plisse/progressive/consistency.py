@@ -17,7 +17,6 @@ from plisse.progressive.metrics import (
     curvature_distance,
     geometric_consistency,
     position_error,
-    smooth_between,
 )
 from plisse.progressive.shells import ShellModel
 
@@ -38,10 +37,11 @@ def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int
             entry[f"position_error_to_{name}"], entry[f"curvature_distance_to_{name}"] = apart
         entry["geometric_consistency"] = None
         if at and order[at - 1] == level - 1:
-            P = ladder.hierarchy.between(level - 1, level, bodies=len(ladder.base.shells))
             below = ladder.geometry(level - 1)
             mass = ShellModel(ladder.scene, below.shells, regions=below.regions).mass
-            projection = Projection(P, linear=ladder.scene.solver.linear, threads=threads)
+            projection = Projection(
+                ladder.shell_map(level - 1, level), linear=ladder.scene.solver.linear, threads=threads
+            )
             entry["geometric_consistency"] = geometric_consistency(projection, mass, x[level], x[level - 1])
         out[level] = entry
     return out
@@ -49,10 +49,9 @@ def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int
 
 def _between(ladder: Ladder, coarse: int, fine: int, x: Mapping[int, Floats]) -> tuple[float, dict[str, float]]:
     """Position error [m] and the four curvature distances of two levels."""
-    bodies = len(ladder.base.shells)
     mesh, _ = concatenate(ladder.geometry(fine).shells)
-    prolonged = ladder.hierarchy.between(coarse, fine, bodies=bodies)(x[coarse])
-    smooth = smooth_between(ladder.hierarchy, coarse, fine, bodies=bodies)(x[coarse])
+    prolonged = ladder.shell_map(coarse, fine)(x[coarse])
+    smooth = ladder.smooth_shell_map(coarse, fine)(x[coarse])
     distances = curvature_distance(mesh.triangles, mesh.vertex_areas, smooth, x[fine])
     named = {name: float(value) for name, value in zip(CURVATURES, distances, strict=True)}
     return position_error(mesh.vertex_areas, prolonged, x[fine]), named

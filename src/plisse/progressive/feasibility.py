@@ -4,35 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from plisse.contact.check import Detector
-from plisse.core.errors import SceneError
+from plisse.contact.check import Detector, mark_triangles
+from plisse.core.errors import IntersectionError, SceneError, counted
 from plisse.core.mesh import Floats, Mesh
-from plisse.meshes.ply import write_ply
-from plisse.progressive.assemble import System
+from plisse.progressive.scene_problem import SceneProblem
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
 SHOWN = 3  # intersecting pairs that a message names
-RED, GREY = (214, 39, 40), (200, 200, 205)
-
-
-class StartError(SceneError):
-    """A scene that starts with intersections. triangles: those that take part; mesh, x: of everything."""
-
-    def __init__(self, message: str, system: System, triangles: np.ndarray) -> None:
-        super().__init__(message)
-        self.system, self.triangles = system, triangles
-
-    def write(self, path: Path) -> None:
-        """Everything as PLY, the triangles that intersect in red."""
-        mesh = self.system.everything
-        colors = np.tile(np.array(GREY, np.uint8), (len(mesh.triangles), 1))
-        colors[self.triangles] = RED
-        write_ply(path, self.system.x0, mesh.triangles, colors=colors)
 
 
 def check_lengths(scene: Scene, geometry: Geometry) -> None:
@@ -99,49 +81,44 @@ def _winding_number(mesh: Mesh, point: Floats) -> float:
     return float(np.arctan2(volume, la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb).sum() / (2.0 * np.pi))
 
 
-def check_start(system: System) -> None:
-    """Raises SceneError where bodies start inside of each other or closer than the contact offset."""
-    if not system.scene.contact.enabled:
+def check_start(problem: SceneProblem, *, present: bool = False) -> None:
+    """Raises SceneError where bodies start inside of each other or closer than the contact offset.
+
+    present: the start is a state that was reached before the scene was changed.
+    """
+    if not problem.scene.contact.enabled:
         return
-    mesh = system.everything
-    detector = Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell)
-    if detector.count(system.x0):
-        raise _crossed(system, detector.intersections(system.x0))
-    system.check_start()
+    if found := Detector.of(problem).intersections(problem.x0):
+        raise _crossed(problem, found, present=present)
+    problem.check_distances()
 
 
-def _crossed(system: System, found: Sequence[tuple[int, int]]) -> StartError:
-    mesh = system.everything
+def _crossed(problem: SceneProblem, found: Sequence[tuple[int, int]], *, present: bool) -> IntersectionError:
+    mesh, bodies = problem.surface, problem.bodies
+    assert mesh is not None
     names, told = set[tuple[str, str]](), list[str]()
-    body = system.body[mesh.triangles[:, 0]]
     for edge, triangle in found:
-        here, there = system.name_of(mesh.edges[edge][0]), system.name_of(mesh.triangles[triangle][0])
+        here, there = bodies.name_of(mesh.edges[edge][0]), bodies.name_of(mesh.triangles[triangle][0])
         names.add((here, there))
         if len(told) < SHOWN:
+            body = bodies.of_vertex[mesh.triangles[:, 0]]
             own = triangle - int(np.searchsorted(body, body[triangle]))
-            told.append(f"edge {_own(system, mesh.edges[edge])} of {here} through triangle {own} of {there}")
+            ends = "–".join(str(bodies.own_number(vertex)) for vertex in mesh.edges[edge])
+            told.append(f"edge {ends} of {here} through triangle {own} of {there}")
     within = all(here == there for here, there in names)
     remedy = (
         "mend the mesh where it crosses itself, e.g. merge vertices that coincide"
         if within
         else "move the bodies apart, e.g. with rest_on or drop_height, or change their scale"
     )
-    edges = np.unique([edge for edge, _ in found])
-    touched = np.asarray(np.isin(mesh.triangle_edges, edges).any(axis=1))
-    touched[[triangle for _, triangle in found]] = True
-    count = f"{len(found)} intersection{'s' if len(found) != 1 else ''}"
     more = "" if len(found) <= SHOWN else ", …"
-    return StartError(
-        f"The scene starts with {count} ({'; '.join(told)}{more}; counted from 0): {remedy}.",
-        system,
-        np.flatnonzero(touched),
+    begins = "The changed scene has" if present else "The scene starts with"
+    return IntersectionError(
+        f"{begins} {counted(len(found), 'intersection')} ({'; '.join(told)}{more}; counted from 0): {remedy}.",
+        x=problem.x0,
+        triangles=mesh.triangles,
+        marked=mark_triangles(mesh, found),
     )
-
-
-def _own(system: System, vertices: np.ndarray) -> str:
-    """Vertices in the numbering of their own body."""
-    first = int(np.searchsorted(system.body, system.body[vertices[0]]))
-    return "–".join(str(int(vertex) - first) for vertex in vertices)
 
 
 # --- size -------------------------------------------------------------------------------------------------------------

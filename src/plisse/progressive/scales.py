@@ -53,8 +53,7 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
     factor = LOAD_FACTOR[scene.time.mode]
     pressure = factor * load
     if scene.time.mode == "dynamic":
-        placed = np.concatenate([*geometry.shell_positions, *(mesh.X for mesh in geometry.solids)])
-        extent = float(np.ptp(placed, axis=0).max())
+        extent = float(np.ptp(geometry.placed, axis=0).max())
         speed = max(float(np.linalg.norm(shell.velocity)) for shell in scene.shells)
         speed += min(np.sqrt(2.0 * g * extent), g * scene.time.duration)
         pressure += STOP_FACTOR * heaviest * speed / h

@@ -79,7 +79,8 @@ class ShellModel:
         model = copy(self)
         values = [shell.pressure.value for shell in scene.shells if shell.pressure is not None]
         model.pressures = [part.changed(value) for part, value in zip(self.pressures, values, strict=True)]
-        if any(a.materials != b.materials for a, b in zip(self.scene.shells, scene.shells, strict=True)):
+        shells = zip(self.scene.shells, scene.shells, strict=True)
+        if any(a.material != b.material or a.regions != b.regions for a, b in shells):
             model._take_materials(scene)
         model._take_loads(scene)
         return model

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -14,7 +13,6 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints
-from plisse.loading.scene_file import scene_from_dict
 from plisse.runs.store import RunStore
 from plisse.scene.colliders import Collider, move_half_space
 from plisse.scene.scene import Scene
@@ -90,18 +88,19 @@ class Recording:
 
     def positions(self, number: int) -> Floats:
         """All vertices of the frame with that number, shape (n, 3) [m]."""
-        path = self.folder / f"level-{self.level}" / f"frame-{number:04d}.npy"
+        path = self.folder / RunStore.frame_name(self.level, number)
         try:
-            x = np.load(path, allow_pickle=False)
+            stored = np.lib.format.open_memmap(path, mode="r")
+            if stored.shape != (self.vertices, 3):
+                raise ValueError(f"it holds an array of {stored.shape}, not {(self.vertices, 3)}")
+            x = np.array(stored, dtype=np.float64)
         except (OSError, ValueError, EOFError) as error:
-            raise SceneError(
-                f"The frame {path} cannot be read ({error}): go on with its run to write it again."
-            ) from None
-        if x.shape != (self.vertices, 3):
-            raise SceneError(
-                f"The frame {path} holds an array of {x.shape}, not {(self.vertices, 3)}: run the scene again."
-            )
-        return np.ascontiguousarray(x, dtype=np.float64)
+            # a level's last frame is also in its checkpoint
+            remedy = "--resume to have it written again" if number == self.numbers[-1] else "--overwrite"
+            raise SceneError(f"The frame {path} cannot be read ({error}): run the scene with {remedy}.") from None
+        if not np.isfinite(x).all():
+            raise SceneError(f"The frame {path} holds numbers that are not finite: run the scene with --overwrite.")
+        return x
 
     def places(self, index: int, bodies: Sequence[RecordedBody]) -> Iterator[Floats]:
         """Positions [m] of each of the given bodies or planes in the index-th frame, shape (n, 3) each."""
@@ -126,14 +125,14 @@ class Recording:
 def open_recording(folder: Path, level: int | None = None) -> Recording:
     """The recording in a run folder: of one level, by default of the finest that has frames."""
     store = RunStore.open(folder)
-    present = {int(path.name[6:]): path for path in folder.glob("level-*") if path.name[6:].isdigit()}
-    frames = {k: numbers for k, path in sorted(present.items()) if (numbers := _find_frames(path))}
+    present = sorted(int(path.name[6:]) for path in folder.glob("level-*") if path.name[6:].isdecimal())
+    frames = {level: tuple(numbers) for level in present if (numbers := store.frames(level))}
     if not frames:
         raise SceneError(f"The run {folder} has no frames yet: run the scene first.")
     if level is not None and level not in frames:
         raise SceneError(f"There are no frames of level {level} in {folder}: it has {_list(frames)}.")
     level = max(frames) if level is None else level
-    scene = scene_from_dict(store.read_json("scene.json"), folder)
+    scene = store.read_scene()
     static = scene.time.mode == "static"
     period = scene.time.step * (scene.time.frame_every or 1)
     times = _find_times(folder / f"level-{level}", frames[level], period)
@@ -150,11 +149,6 @@ def open_recording(folder: Path, level: int | None = None) -> Recording:
         STILLS if static else 1.0 / period,
     )
     return replace(recording, planes=_find_planes(scene, recording))
-
-
-def _find_frames(folder: Path) -> tuple[int, ...]:
-    names = (re.fullmatch(r"frame-(\d{4,})\.npy", path.name) for path in folder.iterdir())
-    return tuple(sorted(int(name[1]) for name in names if name))
 
 
 def _list(levels: Mapping[int, Any]) -> str:
@@ -194,14 +188,17 @@ def _read_steps(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _find_bodies(path: Path, scene: Scene) -> tuple[RecordedBody, ...]:
+    solids = [collider for collider in scene.colliders if collider.half_space is None]
+    names = [shell.name for shell in scene.shells] + [solid.name for solid in solids]
     try:
         with np.load(path) as stored:
             triangles, body, shells = stored["triangles"], stored["body"], int(stored["shells"])
-    except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
+        _check_mesh(triangles, body, bodies=len(names))
+        if shells != len(scene.shells):
+            raise ValueError(f"it has {shells} shells, and the scene {len(scene.shells)}")
+    except (OSError, ValueError, TypeError, EOFError, KeyError, BadZipFile) as error:
         raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
-    solids = [collider for collider in scene.colliders if collider.half_space is None]
     of_triangle, out = body[triangles[:, 0]], []
-    names = [shell.name for shell in scene.shells] + [solid.name for solid in solids]
     for number, name in enumerate(names):
         first, last = (int(k) for k in np.searchsorted(body, (number, number + 1)))
         own = np.ascontiguousarray(triangles[of_triangle == number] - first, dtype=np.int32)
@@ -215,6 +212,16 @@ def _find_bodies(path: Path, scene: Scene) -> tuple[RecordedBody, ...]:
         framed = number < shells or (source is not None and source.sequence is not None)
         out.append(RecordedBody(name, number < shells, word, own, first, last, constants, framed))
     return tuple(out)
+
+
+def _check_mesh(triangles: np.ndarray, body: np.ndarray, *, bodies: int) -> None:
+    """Raises ValueError unless these are triangles (m, 3) of vertices whose bodies (n,) are numbered in order."""
+    if triangles.shape[1:] != (3,) or triangles.dtype.kind != "i" or body.ndim != 1 or body.dtype.kind != "i":
+        raise ValueError("its arrays are not triangles and bodies")
+    if not np.array_equal(np.unique(body), np.arange(bodies)) or (np.diff(body) < 0).any():
+        raise ValueError(f"its vertices do not belong to {bodies} bodies in order")
+    if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(body):
+        raise ValueError(f"a triangle has a vertex that is not in 0 to {len(body) - 1}")
 
 
 def _find_planes(scene: Scene, recording: Recording) -> tuple[RecordedPlane, ...]:

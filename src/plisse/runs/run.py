@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
-import numba
-
 from plisse.contact.check import use_detector_threads
-from plisse.core.errors import SceneError
+from plisse.core.errors import SceneError, counted
+from plisse.core.state import State
 from plisse.core.version import __version__
 from plisse.kernels.cache import find_cache_root
 from plisse.loading.geometry import load_geometry
-from plisse.loading.scene_file import scene_from_dict, scene_to_dict
+from plisse.loading.scene_file import scene_to_dict
 from plisse.progressive.feasibility import check_start, check_support, find_enclosed
-from plisse.progressive.ladder import Ladder
+from plisse.progressive.session import Session
 from plisse.runs.changes import name_change
 from plisse.runs.checks import check_geometry
-from plisse.runs.climb import OPEN, Run
+from plisse.runs.climb import Run
+from plisse.runs.progress import ProgressLine
+from plisse.runs.report import OPEN
 from plisse.runs.store import RunStore, StoreError, lock_run
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
-
-
-def use_threads(threads: int) -> None:
-    """Sets the threads of the kernels and of the detector; the linear solver is told when it is made."""
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    use_detector_threads(threads)
 
 
 def run_scene(
@@ -51,7 +48,7 @@ def run_scene(
     has to be of the same scene), replaced (`overwrite`) or else refused. any_size: also what does not seem to fit into
     memory. progress: where to tell how it goes; quiet: only what stays worth reading.
     """
-    use_threads(threads)
+    use_detector_threads(threads)
     _refuse_old(out, resume=resume, overwrite=overwrite)
     if progress:
         _say_whether_kernels_are_there(progress)
@@ -61,12 +58,12 @@ def run_scene(
         raise SceneError(f"There is no level {last}: the scene has levels 0 to {finest}.")
     geometry = load_geometry(scene, base)
     check_geometry(scene, geometry, to_level=last, any_size=any_size)
-    ladder = Ladder.of(scene, geometry)
+    session = Session(scene, geometry, threads=threads, load=partial(load_geometry, base=base))
     first = last if scene.hierarchy.method in ("direct", "plain") else 0
     store = RunStore(out)
     going_on = resume and store.exists
     if not going_on:
-        check_start(ladder.system(first))
+        check_start(session.ladder.problem(first))
         check_support(scene)
     for note in (*geometry.notes, *find_enclosed(scene, geometry)) if progress and not going_on else ():
         print(f"note: {note}", file=progress, flush=True)
@@ -75,7 +72,7 @@ def run_scene(
         _refuse_old(out, resume=resume, overwrite=overwrite)
         going_on = resume and store.exists
         if going_on:
-            about = _check_unchanged(store, scene, ladder.base)
+            about = _check_unchanged(store, scene, geometry)
             if about["first"] != first:
                 raise SceneError(
                     f"{out} is a run of level {about['first']} alone: go on with --to-level {about['first']}, or "
@@ -91,9 +88,10 @@ def run_scene(
                 "first": first,
                 "open": [name for name in OPEN if getattr(scene.contact, name) is None],
             }
-            store = RunStore.create(out, scene_to_dict(ladder.scene), ladder.base, about)
-        run = Run(ladder, store, threads=threads, check_every=check_every, progress=progress, quiet=quiet)
-        return _carry_out(run, first, last, going_on=going_on, progress=progress)
+            store = RunStore.create(out, scene_to_dict(session.scene), geometry, about)
+        line = _live_line(session, progress, quiet=quiet)
+        run = Run(session, store, check_every=check_every, drawn=_say_drawn(session, line))
+        return _carry_out(run, first, last, going_on=going_on, line=line, progress=progress)
 
 
 def refine_run(
@@ -112,22 +110,48 @@ def refine_run(
 
     Coarser levels are not repeated.
     """
-    use_threads(threads)
+    use_detector_threads(threads)
     store = RunStore.open(folder)
     with lock_run(folder):
-        scene = _refined(scene_from_dict(store.read_json("scene.json"), folder), folder, tol=tol, levels=levels)
+        scene = _refined(store.read_scene(), folder, tol=tol, levels=levels)
         geometry = store.read_geometry()
         check_geometry(scene, geometry, to_level=to_level, any_size=any_size)
-        ladder = Ladder.of(scene, geometry)
-        last = ladder.finest if to_level is None else to_level
+        session = Session(scene, geometry, threads=threads)
+        last = session.finest if to_level is None else to_level
         stands = max(store.levels(), default=0)
-        if not stands <= last <= ladder.finest:
+        if not stands <= last <= session.finest:
             raise SceneError(
-                f"There is no level {last} to refine to: the run stands at level {stands} of 0 to {ladder.finest}."
+                f"There is no level {last} to refine to: the run stands at level {stands} of 0 to {session.finest}."
             )
-        run = Run(ladder, store, threads=threads, check_every=check_every, more=True, progress=progress, quiet=quiet)
+        line = _live_line(session, progress, quiet=quiet)
+        run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
         store.write_json("scene.json", scene_to_dict(scene))
-        return _carry_out(run, 0, last, going_on=True, progress=progress)
+        return _carry_out(run, 0, last, going_on=True, line=line, progress=progress)
+
+
+def _live_line(session: Session, progress: TextIO | None, *, quiet: bool) -> ProgressLine | None:
+    if progress is None:
+        return None
+    steps = session.scene.time.steps if session.scene.time.mode == "dynamic" else None
+    line = ProgressLine(progress, steps=steps, levels=session.finest + 1, quiet=quiet)
+    session.listen(line)
+    return line
+
+
+def _say_drawn(session: Session, line: ProgressLine | None) -> Callable[[State, float, Path, bool], None] | None:
+    """Says how each of several levels ended, and where its picture is."""
+    if line is None or session.finest == 0:
+        return None
+
+    def say(state: State, seconds: float, picture: Path, ended: bool) -> None:
+        assert session.problem is not None
+        how = "in equilibrium" if state.converged else "not in equilibrium" if ended else "stopped"
+        line.say(
+            f"level {state.level}: {session.problem.bodies.n_simulated:,} vertices, {counted(state.step, 'step')}, "
+            f"{seconds:.1f} s, {how}; picture {picture}"
+        )
+
+    return say
 
 
 def _refined(scene: Scene, folder: Path, *, tol: float | None, levels: int | None) -> Scene:
@@ -165,7 +189,7 @@ def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> dict[str, Any]:
     """What run.json says of a run, if it is of this very scene."""
-    about, old = store.read_about(), store.read_json("scene.json")
+    about, old = store.read_about(), scene_to_dict(store.read_scene())
     # what the scene left open was filled in when the run began
     contact = {key: value for key, value in old["contact"].items() if key not in about["open"]}
     change = name_change(old | {"contact": contact}, scene_to_dict(scene), store.read_geometry(), geometry)
@@ -177,16 +201,21 @@ def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> dict[
     return about
 
 
-def _carry_out(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> dict[str, Any]:
+def _carry_out(
+    run: Run, first: int, last: int, *, going_on: bool, line: ProgressLine | None, progress: TextIO | None
+) -> dict[str, Any]:
     """Climbs, and leaves a report also where it is interrupted."""
     try:
         return _climb(run, first, last, going_on=going_on, progress=progress)
     finally:
-        if run.line:
-            run.line.end()
+        if line is not None:
+            line.end()
 
 
 def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> dict[str, Any]:
+    for line in (*_tell_version(run), *run.mend()) if going_on else ():
+        if progress:
+            print(line, file=progress, flush=True)
     if going_on and run.about["status"] == "done" and not run.has_work(first, last):
         if progress:
             print(f"{run.store.folder} is done already.", file=progress, flush=True)
@@ -197,7 +226,7 @@ def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO 
     fresh_start = not going_on or run.about["status"] == "done"
     try:
         run.note(
-            status="running", threads=run.threads, version=__version__,
+            status="running", threads=run.session.threads, version=__version__,
             resumed=run.about["resumed"] + (0 if fresh_start else 1),
         )  # fmt: skip
         try:
@@ -229,15 +258,17 @@ def _say_whether_kernels_are_there(progress: TextIO) -> None:
 
 
 def _say_what_differs(run: Run, progress: TextIO | None) -> None:
-    """A run that goes on with other threads, or another version, does not end at the same bits."""
-    about = run.about
-    if progress is None:
-        return
-    if about["threads"] != run.threads:
+    """A run that goes on with other threads does not end at the same bits."""
+    before, now = run.about["threads"], run.session.threads
+    if progress is not None and before != now:
         print(
-            f"begun with {about['threads']} threads and going on with {run.threads}: the result agrees within the "
-            "tolerance, not to the bit",
+            f"begun with {before} threads and going on with {now}: the result agrees within the tolerance, not to the "
+            "bit",
             file=progress, flush=True,
         )  # fmt: skip
-    if about["version"] != __version__:
-        print(f"begun with version {about['version']} and going on with {__version__}", file=progress, flush=True)
+
+
+def _tell_version(run: Run) -> list[str]:
+    """A line where a run was begun with another version."""
+    before = run.about["version"]
+    return [] if before == __version__ else [f"begun with version {before} of plisse; this is {__version__}"]

@@ -1,7 +1,7 @@
 """A run on disk: the scene, each level's mesh, frames, steps and last state, the report, pictures.
 
 DIR/scene.json  geometry.npz  run.json  report.json  report.html  preview.png  levels.png
-DIR/level-K/mesh.npz  frame-0000.npy …  steps.jsonl  state.npz  picture.png
+DIR/level-K/mesh.npz  frame-0000.npy …  velocity-0001.npy …  steps.jsonl  state.npz  picture.png
 
 A file appears whole or not at all. A step is complete once state.npz holds it: whatever else is there of a later step,
 because a command was killed before it came to that, is dropped when the run is taken up again.
@@ -27,7 +27,9 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Ints, frozen
 from plisse.core.state import Checkpoint, Couplings, State
+from plisse.loading.scene_file import scene_from_dict
 from plisse.scene.geometry import Geometry
+from plisse.scene.scene import Scene
 from plisse.scene.schedule import Track
 
 try:
@@ -36,7 +38,7 @@ except ImportError:  # not on Windows: there, two commands in one folder are not
     fcntl = None  # type: ignore[assignment]
 
 TOP = ("scene.json", "run.json", "report.json", "report.html", "preview.png", "levels.png", "geometry.npz")
-OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy")
+OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy", "velocity-*.npy")
 ABOUT = {"version", "status", "threads", "resumed", "wall_s", "first", "open"}  # what run.json holds
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -104,7 +106,8 @@ class RunStore:
     @property
     def exists(self) -> bool:
         """Whether the folder holds a run."""
-        return (self.folder / "geometry.npz").is_file() and (self.folder / "scene.json").is_file()
+        # a name that is too long for the system is an error of Path.is_file
+        return all(os.path.isfile(self.folder / name) for name in ("geometry.npz", "scene.json"))
 
     def remove(self, *patterns: str) -> None:
         """Removes the run's files of these names."""
@@ -120,7 +123,11 @@ class RunStore:
 
     def read_geometry(self) -> Geometry:
         """The surfaces of level 0, as they were when the run began."""
-        return _unpack_geometry(self._load("geometry.npz"))
+        stored = self._load("geometry.npz")
+        try:
+            return _unpack_geometry(stored)
+        except (KeyError, TypeError, ValueError):
+            raise self._strange("geometry.npz") from None
 
     # --- one level --------------------------------------------------------------------------------------------------
 
@@ -171,9 +178,7 @@ class RunStore:
             couplings = None if keys is None else Couplings(values["mark"], keys)
             return Checkpoint(state, before, near, couplings, values["notes"])
         except (KeyError, TypeError, ValueError):
-            raise SceneError(
-                f"{self.folder / name} was written by another version of plisse: run the scene again."
-            ) from None
+            raise self._strange(name) from None
 
     def rewind(self, level: int, step: int, frames: int) -> None:
         """Drops what the level holds beyond a step and a number of frames."""
@@ -183,9 +188,10 @@ class RunStore:
         if path.is_file() and path.read_bytes() != text.encode():
             self._write(f"level-{level}/steps.jsonl", text.encode())
         with _writing(self.folder):
-            for frame in self.folder.glob(f"level-{level}/frame-*.npy"):
-                if int(frame.stem.removeprefix("frame-")) > frames:
-                    frame.unlink()
+            for name in ("frame", "velocity"):
+                for number in self.frames(level, name):
+                    if number > frames:
+                        (self.folder / self.frame_name(level, number, name)).unlink()
 
     def append_step(self, level: int, entry: dict[str, Any]) -> None:
         """Adds a line to the level's log of steps."""
@@ -208,14 +214,33 @@ class RunStore:
                 out.append(entry)
         return out
 
-    def write_frame(self, level: int, number: int, x: Floats) -> None:
-        buffer = io.BytesIO()
-        np.save(buffer, x)
-        self._write(f"level-{level}/frame-{number:04d}.npy", buffer.getbuffer())
+    @staticmethod
+    def frame_name(level: int, number: int, what: str = "frame") -> str:
+        return f"level-{level}/{what}-{number:04d}.npy"
+
+    def frames(self, level: int, what: str = "frame") -> list[int]:
+        """Numbers of the level's frames, or of the velocities kept with them, in order."""
+        stems = (path.stem.removeprefix(f"{what}-") for path in self.folder.glob(f"level-{level}/{what}-*.npy"))
+        return sorted(int(stem) for stem in stems if stem.isdecimal() and len(stem) >= 4)
+
+    def has_frame(self, level: int, number: int, n: int) -> bool:
+        """Whether the frame is there and whole, with n vertices; its numbers are not looked at."""
+        try:
+            return np.lib.format.open_memmap(self.folder / self.frame_name(level, number), mode="r").shape == (n, 3)
+        except (OSError, ValueError, EOFError):
+            return False
+
+    def write_frame(self, level: int, number: int, x: Floats, *, v: Floats | None = None) -> None:
+        """Positions (n, 3) [m] and, where they mean something, velocities (n, 3) [m/s] of one frame."""
+        for what, values in (("velocity", v), ("frame", x)):
+            if values is not None:
+                buffer = io.BytesIO()
+                np.save(buffer, values)
+                self._write(self.frame_name(level, number, what), buffer.getbuffer())
 
     def read_frame(self, level: int, number: int) -> Floats:
         """Positions (n, 3) [m] of one frame."""
-        path = self.folder / f"level-{level}" / f"frame-{number:04d}.npy"
+        path = self.folder / self.frame_name(level, number)
         try:
             return np.asarray(np.load(path))
         except (OSError, ValueError, EOFError) as error:
@@ -227,16 +252,30 @@ class RunStore:
         """How the run was started and how it stands."""
         about = self.read_json("run.json")
         if not ABOUT <= about.keys():
-            raise SceneError(
-                f"{self.folder / 'run.json'} was written by another version of plisse: run the scene again."
-            )
+            raise self._strange("run.json")
         return about
 
     def read_json(self, name: str) -> dict[str, Any]:
         try:
-            return dict(json.loads((self.folder / name).read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
+            data = json.loads((self.folder / name).read_text(encoding="utf-8"))
+            if not isinstance(data, dict):
+                raise ValueError("it holds no table")
+            return data
+        except (OSError, ValueError, RecursionError) as error:
             raise SceneError(f"{self.folder / name} cannot be read ({error}): run the scene again.") from None
+
+    def read_scene(self) -> Scene:
+        """The scene as it is run."""
+        try:
+            return scene_from_dict(self.read_json("scene.json"), self.folder)
+        except SceneError as error:
+            raise self._strange("scene.json", f" ({str(error).removesuffix('.')})") from None
+
+    def _strange(self, name: str, reason: str = "") -> SceneError:
+        """For a file that can be read and makes no sense."""
+        return SceneError(
+            f"{self.folder / name} is damaged, or another version of plisse wrote it{reason}: run the scene again."
+        )
 
     def write_json(self, name: str, data: dict[str, Any]) -> None:
         self._write(name, (json.dumps(data, indent=2) + "\n").encode())

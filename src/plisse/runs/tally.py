@@ -11,8 +11,8 @@ import numpy as np
 from plisse.contact.check import Detector
 from plisse.core.potential import Clock
 from plisse.core.state import Checkpoint, State
-from plisse.progressive.assemble import System
 from plisse.solve.newton import Newton
+from plisse.solve.problem import Problem
 
 HISTORY = ("residual", "energy", "force_balance", "contacts", "step_length")
 PARTS = ("elastic", "contact", "ccd", "linear")
@@ -37,15 +37,14 @@ class Tally:
     """Watches the states of a level."""
 
     detector: Detector
-    system: System
+    problem: Problem
     every: int = 10  # states from one look of the independent detector to the next
     counts: Counts = field(default_factory=Counts)
     last_checked: State | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, system: System, every: int) -> Tally:
-        mesh = system.everything
-        return cls(Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell), system, every)
+    def of(cls, problem: Problem, every: int) -> Tally:
+        return cls(Detector.of(problem), problem, every)
 
     def look(self, state: State, *, final: bool = False) -> None:
         """Counts a Newton iterate; looks closely at some of them and at the final one."""
@@ -59,19 +58,19 @@ class Tally:
         self.last_checked = state
         n.checked += 1
         n.intersections += self.detector.count(state.x)
-        near = self.system.min_distance_over_offset(state.x)
+        near = self.problem.clearance(state.x)
         if np.isfinite(near):
             n.distance = float(near) if n.distance is None else min(n.distance, float(near))
-        limit = self.system.strain_limit
+        limit = self.problem.strain_limit
         if limit is not None:
-            n.stretch = max(n.stretch, limit.max_stretch_over_limit(state.x[: self.system.n_shell]))
+            n.stretch = max(n.stretch, limit.max_stretch_over_limit(self.problem.bodies.simulated_part(state.x)))
 
 
 @dataclass
 class LevelRun:
     """A level at work. state: after its last complete step; began: when, on the clock of perf_counter [s].
 
-    last: number of the last step; tol: its tolerance [m/s]; placed: whether its system was made with start positions.
+    last: number of the last step; tol: its tolerance [m/s]; placed: whether its problem was made with start positions.
     """
 
     tally: Tally
@@ -95,12 +94,12 @@ class LevelRun:
             self.clock.seconds.update(line["split"])
             self.newton.analyses += line["symbolic"]
             self.newton.factorisations += line["numeric"]
-            if self.tally.system.barrier is not None:
-                self.tally.system.barrier.builds += line["candidates"]
+            if self.tally.problem.barrier is not None:
+                self.tally.problem.barrier.builds += line["candidates"]
 
     def describe_step(self, state: State, frame: int | None) -> dict[str, Any]:
         """A line of the log: the step, and what the level has cost up to it."""
-        now, barrier = time.perf_counter(), self.tally.system.barrier
+        now, barrier = time.perf_counter(), self.tally.problem.barrier
         lap, self.lap = now - self.lap, now
         return {
             "step": state.step,
@@ -119,21 +118,21 @@ class LevelRun:
 
     def checkpoint(self, state: State, *, before: State | None = None, ended: bool = False) -> Checkpoint:
         """The level as it stands after a step; before: the state a step earlier, where the next one needs it."""
-        system = self.tally.system
+        problem = self.tally.problem
         notes = {
             "counts": asdict(self.tally.counts),
             "last": self.last,
             "tol": self.tol,
             "placed": self.placed,
             "ended": ended,
-            "vertices": system.n_shell,
-            "triangles": len(system.shells.triangles),
-            "limited": system.strain_limit is not None,
+            "vertices": problem.bodies.n_simulated,
+            "triangles": problem.simulated_triangles,
+            "limited": problem.strain_limit is not None,
         }
         return Checkpoint(
             state,
             None if before is None else (before.x, before.v),
-            None if system.barrier is None else system.barrier.memory,
+            None if problem.barrier is None else problem.barrier.memory,
             self.newton.memory,
             notes,
         )

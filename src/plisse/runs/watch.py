@@ -9,6 +9,8 @@ import numpy as np
 
 from plisse.core.mesh import Floats
 from plisse.core.state import State
+from plisse.progressive.scene_problem import SceneProblem
+from plisse.scene.geometry import scene_size
 from plisse.scene.scene import Scene
 
 SHORT, SHORT_STEPS = 1e-3, 8  # a step length below this, so many iterates in a row, has collapsed
@@ -41,6 +43,12 @@ class Watch:
         self._recent: Floats | None = None
         self._residuals: deque[float] = deque(maxlen=2 * PATIENCE)
         self._earlier: Floats | None = None  # positions some steps ago (n, 3) [m], to see what goes away
+
+    @classmethod
+    def of(cls, problem: SceneProblem, *, tol: float) -> Watch:
+        """The watch over a level's problem that is solved to a tolerance [m/s]."""
+        places, size = problem.bodies.name_vertices, scene_size([problem.shells])
+        return cls(problem.scene, problem.reach, problem.last_key, places, tol=tol, size=size)
 
     def see(self, state: State) -> str | None:
         """A sentence the first time that a reason shows, None otherwise."""

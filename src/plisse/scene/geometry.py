@@ -34,6 +34,11 @@ class Geometry:
         return [mesh for mesh in self.colliders if mesh is not None]
 
     @property
+    def placed(self) -> Floats:
+        """Where everything starts [m], shells first, then mesh colliders, shape (n, 3)."""
+        return np.concatenate([*self.shell_positions, *(mesh.X for mesh in self.solids)])
+
+    @property
     def solid_tracks(self) -> list[Track | None]:
         """The tracks of the colliders that are meshes."""
         tracks = self.tracks or (None,) * len(self.colliders)

@@ -8,8 +8,7 @@ from plisse.core.values import Choice
 
 PROLONGATIONS = ("linear", "loop")
 METHODS = ("progressive", "cascadic", "direct", "plain")
-PRECONDITIONERS = ("level", "galerkin")
-MOST = 8  # levels
+MOST = 16  # levels
 
 
 @dataclass(frozen=True)
@@ -68,9 +67,6 @@ class Levels(Record):
         "on how many levels above its own a level's elasticity is evaluated, at most up to the finest",
         default=None, told="the finest level",
     )  # fmt: skip
-    preconditioner: str = choice(
-        "Hessian of a coarse level: of its own mesh, or P₁ᵀ H₁ P₁ of one level up", PRECONDITIONERS, default="level"
-    )
     coarse_tol: float | None = number(
         None,
         "tolerance of levels below the finest, as a part of `solver.tol`",

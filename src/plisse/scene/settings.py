@@ -3,7 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
+from plisse.core.errors import SceneError
 from plisse.core.record import Record, choice, count, flag, number
+
+MOST_STEPS = 10_000_000  # of motion: a slip of the keyboard beyond that
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,13 @@ class Time(Record):
     frame_every: int | None = count(
         "steps from frame to frame", default=None, told="1 in dynamics; in statics the start and the end only", least=1
     )
+
+    def check(self) -> None:
+        if self.mode == "dynamic" and self.duration / self.step > MOST_STEPS:
+            raise SceneError(
+                f"duration = {self.duration:g} s takes {self.duration / self.step:.3g} steps of h = {self.step:g} s, "
+                f"more than {MOST_STEPS:,}: shorten duration or make h larger."
+            )
 
     @property
     def step(self) -> float:
