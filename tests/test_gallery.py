@@ -18,7 +18,7 @@ from tests.reading import read_mesh
 
 NAMES = [
     "tablecloth", "flag", "curtain", "rotating-sphere", "two-materials", "pillow", "twisted-ribbon", "walk", "paper",
-    "falling-stack",
+    "falling-stack", "hem",
 ]  # fmt: skip
 G = 9.81
 
@@ -26,7 +26,7 @@ G = 9.81
 def test_the_gallery_is_numbered_and_titled() -> None:
     gallery = list_examples()
     assert [example.name for example in gallery] == NAMES
-    assert [example.number for example in gallery] == list(range(1, 11))
+    assert [example.number for example in gallery] == list(range(1, 12))
     assert all(example.title.endswith(".") and 20 < len(example.title) < 110 for example in gallery)
 
 
@@ -277,6 +277,19 @@ def check_stack(found: Outcome) -> None:
     assert found.x[:, :, 2].min() > found.contact["offset"]
 
 
+def check_hem(found: Outcome) -> None:
+    check_rest(found)
+    x, r = found.x[-1][: len(found.start)], np.linalg.norm(found.start[:, :2], axis=1)
+    # it lies on the table, and its hem hangs level and clear of the floor, 70 cm of cloth beyond the middle
+    assert found.contact["offset"] < x[r < 0.35, 2].min() - 0.72 < found.near
+    hem = x[r > 0.69]
+    assert len(hem) > 40 and hem[:, 2] == pytest.approx(0.46, abs=0.03)
+    # in few folds that swing far out and in, on both levels
+    assert np.ptp(np.linalg.norm(hem[:, :2], axis=1)) > 0.15
+    assert all(6 <= level["metrics"]["folds"] <= 13 for level in found.levels)
+    assert np.abs(x[:, :2].mean(axis=0)).max() < 0.01
+
+
 @dataclass(frozen=True)
 class Small:
     """Overrides that make an example small, and what must be true of its run."""
@@ -299,6 +312,7 @@ RUNS = {
     "walk": Small(["shell.vertices=150", "time.duration=0.9"], check_walk),
     "paper": Small(["shell.vertices=289", "collider.1.subdivisions=2"], check_paper),
     "falling-stack": Small([*STACK, "collider.0.vertices=300", "time.duration=0.8"], check_stack),
+    "hem": Small([TWO, "shell.vertices=200", "collider.0.vertices=300"], check_hem),
 }
 
 
@@ -321,6 +335,15 @@ def test_every_example_has_its_numbers_here() -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_example(name: str, tmp_path: Path) -> None:
     RUNS[name].check(run_example(name, RUNS[name].sets, tmp_path))
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_the_hem_is_what_makes_the_folds_few_and_wide(tmp_path: Path) -> None:
+    found = run_example("hem", [*RUNS["hem"].sets, "shell.region=[]"], tmp_path)
+    check_rest(found)
+    assert all(level["metrics"]["folds"] >= 15 for level in found.levels)
+    hem = found.x[-1][: len(found.start)][np.linalg.norm(found.start[:, :2], axis=1) > 0.69]
+    assert np.ptp(np.linalg.norm(hem[:, :2], axis=1)) < 0.13
 
 
 def test_the_walk_is_a_sequence_of_one_mesh(tmp_path: Path) -> None:

@@ -269,6 +269,29 @@ def test_files_of_vertex_ids(desk: Desk, content: str | bytes | None, words: lis
     contains(desk.check('shell.pin=[{ids="pins.txt"}]'), words)
 
 
+@pytest.mark.parametrize(
+    ("region", "words"),
+    [
+        ('{group="hem", E=1e6}', ["region of cloth", 'vertex group "hem"', "its mesh has none"]),
+        ('{attribute="hem", E=1e6}', ["region of cloth", 'vertex attribute "hem"', "its mesh has none"]),
+        ('{weights="hem.txt", E=1e6}', ["hem.txt holds 2 weights", "mesh of cloth has 25 vertices", "one for each"]),
+        ('{weights="nan.txt", E=1e6}', ["region of cloth", "weight nan at vertex 1", "nan.txt", "0 to 1"]),
+        ('{weights="dark.txt", E=1e6}', ["region of cloth", "weight 0 at all vertices"]),
+        ('{weights="none.txt", E=1e6}', ["none.txt does not exist", "file with weights"]),
+        ("{box=[[8, 8, 8], [9, 9, 9]], E=1e6}", ["region of cloth selects no vertex"]),
+        ("{boundary=true}", ["shell.0: region.0:", "changes nothing", "give material"]),
+        ("{boundary=true, E=-1}", ["shell.0: region.0:", "E [Pa] must be above 0"]),
+        ('{boundary=true, material="velvet"}', ["shell.0: region.0: material:", "no material"]),
+        ("{boundary=true, thickness=1}", ["cloth: the thickness of 1 m", "no thin shell"]),
+        ("{E=1e6}", ["shell.0: region.0:", "exactly one of vertices"]),
+    ],
+)
+def test_regions_that_make_no_sense(desk: Desk, region: str, words: list[str]) -> None:
+    for name, text in {"hem": "0 1", "nan": "1 nan " + 23 * "1 ", "dark": 25 * "0 "}.items():
+        desk.put(f"{name}.txt", text)
+    contains(desk.check(f"shell.region=[{region}]"), words)
+
+
 def test_a_folder_as_a_file_of_vertex_ids(desk: Desk) -> None:
     (desk.folder / "pins.txt").mkdir()
     contains(desk.check('shell.pin=[{ids="pins.txt"}]'), ["pins.txt is a folder", "correct"])

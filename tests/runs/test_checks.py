@@ -73,6 +73,14 @@ def test_values_can_be_set(tmp_path):
     assert lines[-1].startswith("  1 level, 44 vertices") and not any("ball" in line for line in lines)
 
 
+def test_regions_are_told(tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(SCENE)
+    lines = check_scene_file(path, ["shell.1.region=[{boundary=true, E=1e6}, {vertices=[3, 4], thickness=1e-3}]"])
+    at = lines.index("  sheet: shell of cotton, 19 vertices, 24 triangles")
+    assert lines[at + 1 : at + 3] == ["    region 0: 12 vertices", "    region 1: 2 vertices"]
+
+
 def test_friction_of_its_own_is_told(tmp_path):
     path = tmp_path / "scene.toml"
     path.write_text(SCENE)

@@ -285,6 +285,42 @@ def test_a_changed_mesh_file_is_never_mixed_in(tmp_path: Path, capsys: pytest.Ca
     assert "the surface of shell.0 is not what it was" in said(capsys)
 
 
+def test_no_regions_are_the_same_as_none_given(finished: tuple[Path, Path]) -> None:
+    # scenes of runs from before there were regions do not name them
+    scene, out = finished
+    table = json.loads((out / "scene.json").read_text())
+    assert table["shell"][0].pop("region") == []
+    (out / "scene.json").write_text(json.dumps(table))
+    assert run(scene, out, "--resume") == 0
+
+
+HEM = """
+[[shell.region]]
+weights = "hem.txt"
+E_bend = "20 MPa"
+density = 900
+[[shell.region]]
+boundary = true
+strain_limit = 1.2
+"""
+
+
+def test_regions_are_kept_and_never_mixed_with_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weights = [f"{w:g}" for w in np.linspace(0, 1, 64)]
+    (tmp_path / "hem.txt").write_text(" ".join(weights))
+    scene = make_scene(tmp_path, DRAPE.replace("[[collider]]", HEM + "[[collider]]", 1))
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert run(scene, whole) == 0 and run(scene, parts, "--preview-only") == 0
+    # the run goes on without the file
+    (tmp_path / "hem.txt").unlink()
+    assert main(["refine", str(parts), "--threads", "1"]) == 0
+    assert not [name for name in differences(contents(parts), contents(whole)) if name.startswith("level-")]
+    (tmp_path / "hem.txt").write_text(" ".join(["0.5", *weights[1:]]))
+    capsys.readouterr()
+    assert run(scene, whole, "--resume") == 2
+    assert "the weights of shell.0.region.0 are not what they were" in said(capsys)
+
+
 def test_other_threads_are_told(finished: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     scene, out = finished
     capsys.readouterr()

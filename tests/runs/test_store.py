@@ -71,9 +71,13 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype == b.dtype and np.array_equal(a, b)
 
 
-@pytest.mark.parametrize(
-    "data", [SCENE, {"shell": [{"shape": "grid", "vertices": 9}]}, SCENE | {"collider": SCENE["collider"][:1]}]
-)
+GRID: dict[str, Any] = {"shape": "grid", "vertices": 9}
+HEMMED: dict[str, Any] = {
+    "shell": [GRID, GRID | {"region": [{"boundary": True, "E": 1e6}, {"corners": True, "E": 2e6}]}]
+}
+
+
+@pytest.mark.parametrize("data", [SCENE, {"shell": [GRID]}, SCENE | {"collider": SCENE["collider"][:1]}, HEMMED])
 def test_a_geometry_comes_back(tmp_path: Path, data: dict[str, Any]) -> None:
     store, geometry = make_store(tmp_path / "run", data)
     found = RunStore.open(store.folder).read_geometry()
@@ -81,8 +85,8 @@ def test_a_geometry_comes_back(tmp_path: Path, data: dict[str, Any]) -> None:
     assert all(map(same, found.shell_positions, geometry.shell_positions))
     assert len(found.colliders) == len(geometry.colliders) and all(map(same_mesh, found.colliders, geometry.colliders))
     assert [len(pins) for pins in found.pins] == [len(pins) for pins in geometry.pins]
-    for mine, theirs in zip(found.pins, geometry.pins, strict=True):
-        assert all(map(same, mine, theirs))
+    for mine, theirs in zip((*found.pins, *found.regions), (*geometry.pins, *geometry.regions), strict=True):
+        assert len(mine) == len(theirs) and all(map(same, mine, theirs))
     assert scene_from_dict(store.read_json("scene.json"), Path()) == scene_from_dict(data, Path())
 
 

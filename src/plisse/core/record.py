@@ -126,6 +126,12 @@ def box(text: str, *, default: Any = REQUIRED) -> Any:
     return _field(Box(), text, default, None)
 
 
+def like(record: type, name: str, text: str) -> Any:
+    """An optional field that holds what another record's field of that name may; by default that one's value."""
+    (kind,) = (entry.metadata["kind"] for entry in fields(record) if entry.name == name)
+    return _field(kind, text, None, f"the {record.__name__.lower()}'s")
+
+
 def table(record: type, text: str, *, default: Any = REQUIRED, factory: Any = None, told: str | None = None) -> Any:
     """A nested record, a table of its own in a scene file."""
     if factory is not None:

@@ -1,5 +1,6 @@
 """From a scene to meshes in the world."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +13,14 @@ from plisse.core.units import told
 from plisse.meshes.surfaces import FARTHEST, Surface, load_surface, load_track
 from plisse.scene.colliders import Collider
 from plisse.scene.geometry import Geometry
-from plisse.scene.pins import Pin, select_vertices
+from plisse.scene.pins import Selection, find_named, select_vertices
+from plisse.scene.regions import Region
 from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Track
 from plisse.scene.sources import MeshSource, place_points
+
+# Weights may be so far outside of 0 to 1 by rounding.
+SLACK = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,10 @@ def load_geometry(scene: Scene, base: Path) -> Geometry:
         tuple(_select(pin, shell, loaded, base) for pin in shell.pins)
         for shell, loaded in zip(scene.shells, shells, strict=True)
     ]
+    regions = [
+        tuple(_weigh(region, shell, loaded, base) for region in shell.regions)
+        for shell, loaded in zip(scene.shells, shells, strict=True)
+    ]
     return Geometry(
         tuple(loaded.mesh for loaded in shells),
         tuple(loaded.placed for loaded in shells),
@@ -45,6 +54,7 @@ def load_geometry(scene: Scene, base: Path) -> Geometry:
         tuple(pins),
         tuple(None if solid is None else solid.track for solid in solids),
         tuple(note for loaded in (*shells, *solids) if loaded is not None for note in loaded.surface.notes),
+        tuple(regions) if any(regions) else (),
     )
 
 
@@ -110,31 +120,78 @@ def _check_pressure(shell: Shell, mesh: Mesh) -> None:
         raise SceneError(f'The shell "{shell.name}" faces inwards, so it holds no pressure: flip its triangles.')
 
 
-def _select(pin: Pin, shell: Shell, loaded: Loaded, base: Path) -> Ints:
+def _select(by: Selection, shell: Shell, loaded: Loaded, base: Path) -> Ints:
     return select_vertices(
-        pin,
+        by,
         loaded.mesh,
         loaded.placed,
         name=shell.name,
         vertex_of_id=loaded.surface.vertex_of_id,
         groups=loaded.surface.groups,
-        listed=None if pin.ids is None else _read_ids(base / pin.ids),
+        listed=None if by.ids is None else _read_ids(base / by.ids),
     )
 
 
+def _weigh(region: Region, shell: Shell, loaded: Loaded, base: Path) -> Floats:
+    """Weight of each vertex in a region, from 0 to 1, shape (n,)."""
+    who, surface = f"A region of {shell.name}", loaded.surface
+    if region.attribute is not None:
+        weights: Floats = find_named(region.attribute, surface.attributes, who, "attribute")
+    elif region.weights is not None:
+        weights = _read_weights(base / region.weights, shell.name, surface.vertex_of_id)
+    else:
+        weights = np.zeros(len(loaded.mesh.X))
+        weights[_select(region, shell, loaded, base)] = 1.0
+    wrong = np.flatnonzero(~((weights >= -SLACK) & (weights <= 1.0 + SLACK)))
+    if len(wrong):
+        vertex = int(np.flatnonzero(surface.vertex_of_id == wrong[0])[0])
+        source = f'attribute "{region.attribute}"' if region.weights is None else str(base / region.weights)
+        raise SceneError(
+            f"{who} has the weight {weights[wrong[0]]:g} at vertex {vertex} (counted from 0) by its {source}: give "
+            "weights from 0 to 1."
+        )
+    if not weights.any():
+        raise SceneError(f"{who} has the weight 0 at all vertices: paint it, or remove the region.")
+    return np.clip(weights, 0.0, 1.0)
+
+
 def _read_ids(path: Path) -> list[int]:
-    """The numbers in a text file, apart by blanks or commas; # begins a comment."""
+    out: list[int] = []
+    for line, word in _read_words(path, "vertex ids"):
+        if not word.isdecimal() or len(word) > 9:
+            raise SceneError(f"{path}, line {line}: {told(word)} is no vertex id; write whole numbers from 0 on.")
+        out.append(int(word))
+    return out
+
+
+def _read_weights(path: Path, name: str, vertex_of_id: Ints) -> Floats:
+    """The mesh's weights (n,) from a file that has one for each vertex of the mesh file."""
+    listed: list[float] = []
+    for line, word in _read_words(path, "weights"):
+        try:
+            listed.append(float(word))
+        except ValueError:
+            raise SceneError(f"{path}, line {line}: {told(word)} is no weight; write numbers from 0 to 1.") from None
+    if len(listed) != len(vertex_of_id):
+        raise SceneError(
+            f"{path} holds {len(listed)} weights, but the mesh of {name} has {len(vertex_of_id)} vertices: give one "
+            "for each, in the order of the mesh."
+        )
+    kept = vertex_of_id >= 0
+    out = np.empty(int(kept.sum()))
+    out[vertex_of_id[kept]] = np.array(listed)[kept]
+    return out
+
+
+def _read_words(path: Path, what: str) -> Iterator[tuple[int, str]]:
+    """The words in a text file with their lines, apart by blanks or commas; # begins a comment."""
     try:
         check_file(path, most=TEXT)
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except FileNotFoundError:
-        raise SceneError(f"{path} does not exist: correct the name of the file with vertex ids.") from None
+        raise SceneError(f"{path} does not exist: correct the name of the file with {what}.") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise SceneError(f"{path} cannot be read as a list of vertex ids ({error}): save it as plain text.") from None
-    out: list[int] = []
+        raise SceneError(f"{path} cannot be read as a list of {what} ({error}): save it as plain text.") from None
     for number, line in enumerate(lines, start=1):
         for word in line.partition("#")[0].replace(",", " ").split():
-            if not word.isdecimal() or len(word) > 9:
-                raise SceneError(f"{path}, line {number}: {told(word)} is no vertex id; write whole numbers from 0 on.")
-            out.append(int(word))
-    return out
+            yield number, word

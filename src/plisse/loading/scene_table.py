@@ -27,7 +27,7 @@ SOURCE_KEYS = tuple(entry.key for entry in entries(MeshSource))
 # any of these gives a floor its place
 PLACES = {"height", "translate", "rotate", "scale"}
 # what a record's field is called where it differs from its key
-FIELDS = {"shell": "shells", "collider": "colliders", "pin": "pins"}
+FIELDS = {"shell": "shells", "collider": "colliders", "pin": "pins", "region": "regions"}
 
 
 def scene_from_dict(data: Mapping[str, Any], base: Path) -> Scene:

@@ -75,7 +75,7 @@ def write_ply(path: Path, x: Floats, triangles: Ints, *, colors: npt.NDArray[np.
 
 
 def read_ply_polygons(path: Path) -> Polygons:
-    """Vertices and faces of a file; other elements and properties are skipped."""
+    """Vertices, with their further numbers, and faces of a file; other elements and properties are skipped."""
     data = path.read_bytes()
     order, elements, at = _read_header(data, path)
     names = [element.name for element in elements]
@@ -93,6 +93,7 @@ def read_ply_polygons(path: Path) -> Polygons:
         if missing:
             raise Damage(f"its vertices have no number {missing[0]}")
         X = np.column_stack([found["vertex"][axis] for axis in "xyz"]).astype(np.float64)
+        attributes = _attributes(elements[names.index("vertex")], found["vertex"])
         face = found.get("face", {})
         rings = next((face[key] for key in INDICES if isinstance(face.get(key), Lists)), None)
         if face and rings is None:
@@ -100,9 +101,20 @@ def read_ply_polygons(path: Path) -> Polygons:
     except Damage as damage:
         raise SceneError(f"{path} cannot be read: {damage}; export it again.") from None
     if rings is None:
-        return Polygons(X, np.zeros(0, np.int64), np.zeros(1, np.int64))
+        return Polygons(X, np.zeros(0, np.int64), np.zeros(1, np.int64), attributes=attributes)
     with np.errstate(invalid="ignore"):
-        return Polygons(X, rings.values.astype(np.int64), rings.starts)
+        return Polygons(X, rings.values.astype(np.int64), rings.starts, attributes=attributes)
+
+
+def _attributes(vertex: Element, columns: dict[str, Any]) -> dict[str, Floats]:
+    """What vertices have beside their places; colours, 0 to 255 in bytes, become 0 to 1."""
+    out: dict[str, Floats] = {}
+    for name, kind in (entry for entry in vertex.properties if len(entry) == 2 and entry[0] not in ("x", "y", "z")):
+        with np.errstate(invalid="ignore"):
+            values = columns[name].astype(np.float64)
+            # a byte may also be a plain 0 or 1
+            out[name] = values / 255.0 if kind == "u1" and values.max(initial=0.0) > 1.0 else values
+    return out
 
 
 def _read_header(data: bytes, path: Path) -> tuple[str, list[Element], int]:

@@ -24,6 +24,7 @@ class Polygons:
     starts: where each face's corners begin, shape (p + 1,). objects, groups: faces by name, (k,) each.
     points: vertices by name, (k,) each. first: the number that the file gives its first vertex and face.
     numbers: place of each face in the file, from 0, shape (p,). lines: its line, from 1, or None.
+    attributes: further numbers of each vertex by name, (n,) each.
     notes: what is odd about the file, sentences that begin with a verb.
     """
 
@@ -37,6 +38,7 @@ class Polygons:
     numbers: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     lines: Longs | None = None
     notes: tuple[str, ...] = ()
+    attributes: dict[str, Floats] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if len(self.numbers) != len(self.starts) - 1:

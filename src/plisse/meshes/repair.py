@@ -18,7 +18,7 @@ from plisse.meshes.ply import write_ply
 from plisse.meshes.polygons import check_polygons, drop_repeats, triangulate
 from plisse.meshes.stl import merge_points, write_stl
 from plisse.meshes.surfaces import drop_loose, read_polygons
-from plisse.meshes.usd import SUFFIXES
+from plisse.meshes.usd import SUFFIXES, list_names
 
 WRITERS: dict[str, Callable[..., None]] = {".obj": write_obj, ".ply": write_ply, ".stl": write_stl}
 
@@ -42,7 +42,7 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
 
     X, merged = merge_points(polygons.X)
     told.add(len(polygons.X) - len(X), "Joined {} with others at exactly the same place.", "a vertex", "{} vertices")
-    slim, _ = drop_repeats(replace(polygons, X=X, corners=merged[polygons.corners]))
+    slim, _ = drop_repeats(replace(polygons, X=X, corners=merged[polygons.corners], attributes={}))
     lost = len(polygons.numbers) - len(slim.numbers)
     triangles, face = triangulate(slim, str(path))
     told.add(int((slim.sizes > 3).sum()), "Cut {} of more than three corners into triangles.", "a face", "{} faces")
@@ -83,6 +83,8 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
         }
     elif slim.groups or slim.points or len(slim.objects) > 1:
         told.sentences.append(f"Lost the names of objects and groups, which {out.suffix.lower()} files do not hold.")
+    if polygons.attributes:
+        told.sentences.append(f"Lost the vertex attributes {list_names([*polygons.attributes])}.")
     if out.suffix.lower() == ".stl" and (mesh.X.astype(np.float32) != mesh.X).any():
         told.sentences.append("Rounded coordinates to seven digits, as STL files hold them.")
     if path.suffix.lower() in SUFFIXES:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -52,6 +52,7 @@ class Surface:
     mesh: in metres, z up. groups: vertices of the mesh by name of vertex group, sorted, (k,) each.
     vertex_of_id: the mesh's vertex for each vertex of the file, in the file's order, −1 where dropped, shape (n,).
     notes: what was done or is odd, whole sentences. names: what its file calls a vertex and a triangle of the mesh.
+    attributes: further numbers of the mesh's vertices by name, (n,) each.
     """
 
     mesh: Mesh
@@ -59,6 +60,7 @@ class Surface:
     vertex_of_id: Ints
     notes: tuple[str, ...]
     names: Names
+    attributes: dict[str, Floats] = field(default_factory=dict)
 
 
 def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool = False) -> Surface:
@@ -187,8 +189,9 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
     size = float(np.linalg.norm(np.ptp(mesh.X, axis=0)))
     if not SIZES[0] <= size <= SIZES[1]:
         notes.append(f"measures {size:.3g} m across; if that is not meant, set unit")
+    attributes = {key: values[ids] for key, values in polygons.attributes.items()}
     sentences = tuple(f"{name} {note}." for note in notes)
-    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, sentences, names)
+    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, sentences, names, attributes)
 
 
 def drop_loose(X: Floats, triangles: Ints) -> tuple[Mesh, Ints, Longs]:

@@ -38,7 +38,8 @@ def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int
             entry[f"position_error_to_{name}"], entry[f"curvature_distance_to_{name}"] = apart
         entry["geometric_consistency"] = None
         if at and order[at - 1] == level - 1:
-            mass = ShellModel(ladder.scene, ladder.geometry(level - 1).shells).mass
+            below = ladder.geometry(level - 1)
+            mass = ShellModel(ladder.scene, below.shells, regions=below.regions).mass
             projection = Projection(
                 ladder.shell_map(level - 1, level), linear=ladder.scene.solver.linear, threads=threads
             )

@@ -24,7 +24,8 @@ def check_lengths(scene: Scene, geometry: Geometry) -> None:
         shortest = int(lengths.argmin())
         edge, name = float(lengths[shortest]), shell.name
         place = f"between vertices {mesh.edges[shortest][0]} and {mesh.edges[shortest][1]}"
-        thickness, finest = shell.material.thickness, float(lengths.mean()) / 2 ** (scene.hierarchy.levels - 1)
+        thickness = max(material.thickness for material in shell.materials)
+        finest = float(lengths.mean()) / 2 ** (scene.hierarchy.levels - 1)
         if thickness >= edge:
             raise SceneError(
                 f"{name}: the thickness of {thickness:g} m is not below its shortest edge of {edge:.3g} m {place}: "

@@ -48,7 +48,7 @@ class Ladder:
     # --- geometry -----------------------------------------------------------------------------------------------------
 
     def geometry(self, level: int) -> Geometry:
-        """Rest meshes, start positions, colliders and pins of a level."""
+        """Rest meshes, start positions, colliders, pins and regions of a level."""
         if level == self.hierarchy.given:
             return self.given
         if level not in self._geometries:
@@ -73,6 +73,7 @@ class Ladder:
             shell_positions=tuple(parts[:shells]),
             colliders=tuple(colliders),
             pins=self._carry_pins(known, level, up=up),
+            regions=self._carry_weights(known, level, up=up),
         )
 
     def _carry_pins(self, known: Geometry, level: int, *, up: bool) -> tuple[tuple[np.ndarray, ...], ...]:
@@ -84,6 +85,20 @@ class Ladder:
             tuple((carry(chosen + first) - to).astype(np.int32) for chosen in pins)
             for pins, first, to in zip(known.pins, firsts_from, firsts_to, strict=False)
         )
+
+    def _carry_weights(self, known: Geometry, level: int, *, up: bool) -> tuple[tuple[Floats, ...], ...]:
+        """Weights of regions, which are linear along the coarser surface."""
+        step = self.shell_map(level - 1, level) if up else self.shell_map(level, level + 1)
+        carry = step.interpolate if up else step.restrict
+        sizes_from = np.cumsum([len(mesh.X) for mesh in known.shells])
+        sizes_to = np.cumsum([len(mesh.X) for mesh in self.hierarchy.levels[level][: len(known.shells)]])
+
+        def carried(shell: int, weights: Floats) -> Floats:
+            everywhere = np.zeros(sizes_from[-1])
+            np.split(everywhere, sizes_from[:-1])[shell][:] = weights
+            return np.split(carry(everywhere), sizes_to[:-1])[shell]
+
+        return tuple(tuple(carried(i, weights) for weights in each) for i, each in enumerate(known.regions))
 
     # --- problems -----------------------------------------------------------------------------------------------------
 
@@ -155,8 +170,9 @@ class Ladder:
     ) -> ShellModel:
         key = (level, None if kept is None else tuple(kept), None if gain is None else tuple(gain), room)
         if key not in self._models:
+            geometry = self.geometry(level)
             self._models[key] = ShellModel(
-                self.scene.at(0.0), self.geometry(level).shells, compression=kept, bending=gain, room=room
+                self.scene.at(0.0), geometry.shells, regions=geometry.regions, compression=kept, bending=gain, room=room
             )
         return self._models[key]
 
@@ -184,10 +200,11 @@ class Ladder:
 
 
 def _shells_on_all_levels(ladder: Ladder) -> list[object]:
-    """What a model of the shells is made for: their meshes, and which of them hold which kind of pressure."""
+    """What a model of the shells is made for: meshes, weights of regions, and which shells hold which pressure."""
     count = len(ladder.given.shells)
     meshes = [mesh for level in ladder.hierarchy.levels for mesh in level[:count]]
-    return [*meshes, *(shell.pressure and shell.pressure.kind for shell in ladder.scene.shells)]
+    weights = [[w.tobytes() for w in each] for each in ladder.given.regions]
+    return [*meshes, weights, *(shell.pressure and shell.pressure.kind for shell in ladder.scene.shells)]
 
 
 def _build(scene: Scene, geometry: Geometry) -> Hierarchy:

@@ -74,7 +74,8 @@ class SceneProblem(Problem):
         bodies = lay_out_scene(scene, geometry)
         if model is None:
             own = {} if proxy is None else {"compression": proxy.compression, "bending": proxy.bending}
-            model = ShellModel(scene.at(0.0), geometry.shells, **own, room=bodies.n - bodies.n_simulated)
+            room = bodies.n - bodies.n_simulated
+            model = ShellModel(scene.at(0.0), geometry.shells, regions=geometry.regions, **own, room=room)
         self.model, self.shells = model, model.mesh
         placed = geometry.placed
         x0 = frozen(placed if start is None else start.copy())

@@ -31,7 +31,9 @@ def name_change(old: dict[str, Any], new: dict[str, Any], old_geometry: Geometry
     ours, theirs = pack_geometry(old_geometry), pack_geometry(new_geometry)
     for name in [*ours, *(name for name in theirs if name not in ours)]:
         if name not in ours or name not in theirs or not np.array_equal(ours[name], theirs[name]):
-            body, number, *_ = [*name.split("-"), ""]
+            body, number, *part = [*name.split("-"), ""]
+            if part[0] == "region":
+                return f"the weights of {body}.{number}.region.{part[1]} are not what they were"
             return f"the surface of {body}.{number} is not what it was"
     return None
 
@@ -42,6 +44,8 @@ def _difference(old: Any, new: Any, key: str) -> tuple[str, Any, Any] | None:
         # what something is called says more than its numbers
         names = sorted([*old, *(name for name in new if name not in old)], key=lambda name: name != "name")
         parts = [(name, old.get(name, MISSING), new.get(name, MISSING)) for name in names]
+        # no tables, and an empty list of them, are the same
+        parts = [(name, a, b) for name, a, b in parts if not (MISSING in (a, b) and [] in (a, b))]
     elif isinstance(old, list) and isinstance(new, list) and _has_tables(old + new):
         most = max(len(old), len(new))
         padded = [[*values, *[MISSING] * (most - len(values))] for values in (old, new)]

@@ -63,9 +63,11 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
         check_start(problem)
         check_support(scene)
     lines = [f"{path}: can be simulated."]
-    for shell, mesh, pins in zip(scene.shells, geometry.shells, geometry.pins, strict=True):
+    regions = geometry.regions or ((),) * len(scene.shells)
+    for shell, mesh, pins, weights in zip(scene.shells, geometry.shells, geometry.pins, regions, strict=True):
         pinned = f", {sum(len(pin) for pin in pins):,} pinned" if pins else ""
         lines.append(f"  {shell.name}: shell of {shell.material.name}, {_sizes(mesh)}{pinned}{_friction(shell)}")
+        lines += [f"    region {i}: {np.count_nonzero(w):,} vertices" for i, w in enumerate(weights)]
     for collider, solid in zip(scene.colliders, geometry.colliders, strict=True):
         size = "half-space" if solid is None else _sizes(solid)
         lines.append(f"  {collider.name}: collider, {size}{_friction(collider)}")
@@ -100,6 +102,8 @@ def check_mesh_file(path: Path, *, solid: bool = False) -> list[str]:
     ]
     if surface.groups:
         lines.append(f"  vertex groups: {', '.join(sorted(surface.groups))}")
+    if surface.attributes:
+        lines.append(f"  vertex attributes: {', '.join(surface.attributes)}")
     return lines + [f"  note: {note}" for note in notes]
 
 

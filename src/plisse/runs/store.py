@@ -355,6 +355,8 @@ def pack_geometry(geometry: Geometry) -> dict[str, Any]:
     for i, (mesh, x, pins) in enumerate(zip(geometry.shells, geometry.shell_positions, geometry.pins, strict=True)):
         out |= {f"shell-{i}-X": mesh.X, f"shell-{i}-triangles": mesh.triangles, f"shell-{i}-x": x}
         out |= {f"shell-{i}-pin-{j}": vertices for j, vertices in enumerate(pins)}
+    for i, regions in enumerate(geometry.regions):
+        out |= {f"shell-{i}-region-{j}": weights for j, weights in enumerate(regions)}
     for i, solid in enumerate(geometry.colliders):
         if solid is not None:
             out |= {f"collider-{i}-X": solid.X, f"collider-{i}-triangles": solid.triangles}
@@ -369,17 +371,21 @@ def _unpack_geometry(stored: dict[str, Any]) -> Geometry:
         return Mesh(stored[f"{name}-X"], stored[f"{name}-triangles"])
 
     shells = tuple(mesh(f"shell-{i}") for i in takewhile(lambda i: f"shell-{i}-X" in stored, count()))
-    pins = [
-        tuple(stored[name] for name in takewhile(stored.__contains__, (f"shell-{i}-pin-{j}" for j in count())))
-        for i in range(len(shells))
-    ]
+    pins, regions = (
+        [
+            tuple(stored[name] for name in takewhile(stored.__contains__, (f"shell-{i}-{what}-{j}" for j in count())))
+            for i in range(len(shells))
+        ]
+        for what in ("pin", "region")
+    )
     numbers = range(len(stored["half_spaces"]))
     colliders = [None if stored["half_spaces"][i] else mesh(f"collider-{i}") for i in numbers]
     samples = [(stored.get(f"collider-{i}-times"), stored.get(f"collider-{i}-positions")) for i in numbers]
     tracks = [None if times is None or places is None else Track(times, places) for times, places in samples]
     return Geometry(
-        shells, tuple(stored[f"shell-{i}-x"] for i in range(len(shells))), tuple(colliders), tuple(pins), tuple(tracks)
-    )
+        shells, tuple(stored[f"shell-{i}-x"] for i in range(len(shells))), tuple(colliders), tuple(pins), tuple(tracks),
+        regions=tuple(regions) if any(regions) else (),
+    )  # fmt: skip
 
 
 def _partial(name: str) -> str:

@@ -14,6 +14,7 @@ from plisse.scene.loads import Pressure, Wind
 from plisse.scene.materials import Material
 from plisse.scene.pins import Pin
 from plisse.scene.presets import DEFAULT_MATERIAL, PRESETS
+from plisse.scene.regions import Region
 from plisse.scene.settings import Contact, Solver, Time, own_friction
 from plisse.scene.sources import MeshSource
 
@@ -43,9 +44,20 @@ class Shell(Record):
     pins: tuple[Pin, ...] = tables(Pin, "pin", "held or led vertices")
     pressure: Pressure | None = table(Pressure, "closed shells only: a number or a table", default=None)
     friction: float | None = own_friction()
+    regions: tuple[Region, ...] = tables(Region, "region", "parts with other materials")
 
     def check(self) -> None:
-        settle(self, pins=tuple(self.pins))
+        settle(self, pins=tuple(self.pins), regions=tuple(self.regions))
+        for i, region in enumerate(self.regions):
+            try:
+                region.over(self.material)
+            except SceneError as error:
+                raise SceneError(f"region.{i}: {error}") from None
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """The shell's material, then those of its regions."""
+        return (self.material, *(region.over(self.material) for region in self.regions))
 
 
 @dataclass(frozen=True)

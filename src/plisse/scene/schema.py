@@ -15,6 +15,7 @@ from plisse.scene.loads import Pressure, Wind
 from plisse.scene.materials import Material
 from plisse.scene.pins import Ball, Pin
 from plisse.scene.presets import PRESETS
+from plisse.scene.regions import Region
 from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Keyframe
 from plisse.scene.settings import Contact, Solver, Time
@@ -29,6 +30,7 @@ TABLES: tuple[tuple[str, type], ...] = (
     ("material = { … }", Material),
     ("pressure = { … }", Pressure),
     ("[[shell.pin]]", Pin),
+    ("[[shell.region]]", Region),
     ("sphere = { … }", Ball),
     ("[[collider]]", Collider),
     ("half_space = { … }", HalfSpace),
@@ -52,6 +54,14 @@ last one after: `pressure = [{ time = 0, value = 0 }, { time = "1 s", value = "2
 translation, scale and the three angles are interpolated linearly, each by itself, so that `rotate = [0, 0, 720]` makes
 two turns; after the last key a body rests. In statics time advances by `time.h` a step, and equilibrium is looked for
 after the last key."""
+
+REGIONS = """\
+A vertex's weight w blends each value from that of the shell's material, at w = 0, to that of the region, at w = 1:
+(1 − w) × the shell's + w × the region's. Selected vertices have the weight 1, all others 0. A triangle takes the mean
+of its corners' weights, a hinge the mean of its two triangles', and on finer levels a midpoint the mean of both ends of
+its edge. The region's values are its own keys and those of its `material`; others stay as they are, keyframed ones too.
+Where regions overlap, each is blended over those before it. `strain_limit` is not blended: it is the region's in
+triangles whose corners all have the weight 1."""
 
 PLACES = """\
 A generated collider without `translate` is centred below the shells, 1 cm (for thick shells more) under the lowest
@@ -146,6 +156,8 @@ def as_markdown() -> str:
                 'values: `material = { preset = "cotton", thickness = "0.1 mm" }`. Without it, the keys marked '
                 "required must be given."
             )
+        if record is Region:
+            out.append(REGIONS)
         if record is Collider:
             out.append(PLACES)
         if record is Keyframe:

@@ -20,7 +20,11 @@ class Contact(Record):
         default=None, told="the larger of `offset` and 0.001 × size", above=0,
     )  # fmt: skip
     offset: float | None = number(
-        "m", "ξ: distance that is never reached", default=None, told="thickness of the thinnest shell", above=0
+        "m",
+        "ξ: distance that is never reached",
+        default=None,
+        told="thickness of the thinnest shell or region",
+        above=0,
     )
     stiffness: float | None = number(
         "Pa",
