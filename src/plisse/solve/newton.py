@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Potential, Sum, frozen
+from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Sum, frozen
 from plisse.core.state import Couplings
+from plisse.solve.guard import check_linear_system, start_value
 from plisse.solve.linear import LinearSolver, NotPositiveDefinite, make_solver
 
 ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
@@ -87,13 +88,13 @@ class Newton:
         and must not be lost. Yielded arrays are read-only.
         """
         x = frozen(x)
-        value = objective.value(x)
+        value = start_value(objective, x, free)
         for _ in range(max_iterations):
             p = self.direction(objective, x, free)
             norm = float(np.linalg.norm(p))
             done = norm <= float(stop)
             allowed = objective.max_step(x, p)
-            blocked = _blocking(objective.parts, x, p) if allowed < BLOCKED else ()
+            blocked = _blocking(objective.limits(x, p)) if allowed < BLOCKED else ()
             taken = self._search(objective, x, p, value, allowed)
             if taken is None:
                 yield Iterate(x, value, norm, 0.0, allowed, HALVINGS, done, stalled=not done, blocked=blocked)
@@ -111,6 +112,7 @@ class Newton:
         hessian = objective.hessian(x)
         now = time.perf_counter()
         values = self._assemble(objective, hessian, x, free)
+        check_linear_system(gradient, hessian, values, objective, x, free)
         now = start = objective.clock.add("elastic", now)
         self._factorise(values, objective.clock)
         now = time.perf_counter()
@@ -134,7 +136,7 @@ class Newton:
         values = self._pattern.assemble(hessian, fixed=fixed)
         if values is None:
             moving = [block.nodes for block in hessian.blocks if not any(block.nodes is nodes for nodes in fixed)]
-            self._use(self._base.including([*moving, *_soon(objective.parts, x)]))
+            self._use(self._base.including([*moving, *objective.soon(x)]))
             values = self._pattern.assemble(hessian, fixed=fixed)
             assert values is not None
         return values
@@ -196,17 +198,13 @@ def _digest(free: NDArray[np.bool_], fixed: Sequence[Ints]) -> str:
     return digest.hexdigest()
 
 
-def _blocking(parts: Sequence[Potential], x: Floats, p: Floats) -> tuple[int, ...]:
+def _blocking(limits: Sequence[tuple[Ints, Floats]]) -> tuple[int, ...]:
     """Vertices of the stencil that allows the shortest step."""
-    found = [pair for part in parts for pair in part.limits(x, p) if len(pair[1])]
+    found = [pair for pair in limits if len(pair[1])]
     if not found:
         return ()
     nodes, steps = min(found, key=lambda pair: float(pair[1].min()))
     return tuple(int(node) for node in nodes[steps.argmin()])
-
-
-def _soon(parts: Sequence[Potential], x: Floats) -> list[Ints]:
-    return [nodes for part in parts for nodes in part.soon(x)]
 
 
 def _with_rank_one(solved: Floats, columns: Sequence[Floats]) -> Floats:
