@@ -33,7 +33,8 @@ def make_system(shell: Table | list[Table], **rest: Any) -> System:
 
 
 def make_newton(system: System) -> Newton:
-    return Newton(make_solver(system.scene.solver.linear, threads=1))
+    wanted = system.scene.solver
+    return Newton(make_solver(wanted.linear, precision=wanted.precision, threads=1))
 
 
 def states(system: System) -> Iterator[State]:

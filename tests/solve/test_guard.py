@@ -7,7 +7,7 @@ import pytest
 from tests.potentials import SHEET
 
 from plisse.core.errors import SceneError
-from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, KronBlocks, OuterBlocks, Potential, Sum
+from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, KronBlocks, OuterBlocks, Pattern, Potential, Sum
 from plisse.energies.inertia import Inertia
 from plisse.energies.membrane import Membrane
 from plisse.solve.newton import Newton
@@ -19,9 +19,7 @@ EACH = np.arange(len(SHEET.X), dtype=np.int32)[:, None]
 class Refusing:
     """A linear solver that must not be asked."""
 
-    name = "refusing"
-
-    def analyse(self, indptr: Ints, indices: Ints) -> None:
+    def analyse(self, pattern: Pattern) -> None:
         raise AssertionError("analysed")
 
     def factorise(self, values: Floats) -> None:
@@ -123,7 +121,7 @@ def test_positions_that_are_not_finite_are_named() -> None:
 class Accepting(Refusing):
     """The identity."""
 
-    def analyse(self, indptr: Ints, indices: Ints) -> None: ...
+    def analyse(self, pattern: Pattern) -> None: ...
 
     def factorise(self, values: Floats) -> None: ...
 

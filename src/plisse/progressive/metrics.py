@@ -14,7 +14,7 @@ from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.hierarchy.hierarchy import Hierarchy
 from plisse.hierarchy.loop import loop
 from plisse.hierarchy.prolongation import Prolongation, identity, side_by_side
-from plisse.solve.linear import make_solver
+from plisse.solve.factors import make_factor
 
 CURVATURES = ("mean", "gaussian", "larger", "smaller")  # the columns of `curvatures`
 SAMPLES = 400  # points on a boundary loop: the same for all resolutions
@@ -112,7 +112,7 @@ def position_error(rest_areas: Floats, x_a: Floats, x_b: Floats) -> float:
 class Projection:
     """Π = (PᵀP)⁻¹Pᵀ: the coarse positions whose prolongation is nearest to given fine ones; factorised once.
 
-    threads: of the linear solver; PARDISO has one number for all its users, so give that of the run.
+    threads: of the factorisation; PARDISO has one number for all its users, so give that of the run.
     """
 
     def __init__(self, prolongation: Prolongation, *, linear: str = "auto", threads: int = 1) -> None:
@@ -120,14 +120,15 @@ class Projection:
         P = prolongation.matrix
         upper = sparse.triu(P.T @ P, format="csr")
         upper.sort_indices()
-        self._solver = make_solver(linear, threads=threads)
-        self._solver.analyse((upper.indptr + 1).astype(np.int32), (upper.indices + 1).astype(np.int32))
-        self._solver.factorise(np.asarray(upper.data, dtype=np.float64))
+        self._factor = make_factor(linear, threads=threads)
+        upper.indptr, upper.indices = upper.indptr.astype(np.int32), upper.indices.astype(np.int32)
+        self._factor.analyse(upper)
+        self._factor.factorise(np.asarray(upper.data, dtype=np.float64))
 
     def __call__(self, x_fine: Floats) -> Floats:
         """Coarse positions of fine ones x_fine (n_fine, 3), shape (n_coarse, 3)."""
         rhs = np.ascontiguousarray(self._prolongation.restrict(x_fine).T)
-        return np.ascontiguousarray(self._solver.solve(rhs).T)
+        return np.ascontiguousarray(self._factor.solve(rhs).T)
 
 
 def geometric_consistency(projection: Projection, mass_coarse: Floats, x_fine: Floats, x_coarse: Floats) -> float:

@@ -102,7 +102,7 @@ class Galerkin(Potential):
 
 def _product(P3: sparse.csr_array, pattern: Pattern, values: Floats) -> sparse.csr_array:
     """Pᵀ A P for the symmetric A whose upper triangle the pattern holds."""
-    upper = sparse.csr_array((values, pattern.indices - 1, pattern.indptr - 1), shape=(3 * pattern.size,) * 2)
+    upper = sparse.csr_array((values, pattern.indices, pattern.indptr), shape=(3 * pattern.size,) * 2)
     full = upper + sparse.triu(upper, 1).T
     return (P3.T @ (full @ P3)).tocsr()
 

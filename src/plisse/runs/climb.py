@@ -93,7 +93,8 @@ class Run:
         for level in range(first, last + 1):
             if not self._is_done(level):
                 began = time.perf_counter()
-                tools = make_newton(self.scene.solver.linear, threads=self.threads), Clock()
+                wanted = self.scene.solver
+                tools = make_newton(wanted.linear, precision=wanted.precision, threads=self.threads), Clock()
                 if level in self.kept:
                     self._take_up(self.kept[level], tools, began)
                 elif self.dynamic:

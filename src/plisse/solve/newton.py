@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Sum, frozen
 from plisse.core.state import Couplings
+from plisse.solve.factors import NotPositiveDefinite
 from plisse.solve.guard import check_linear_system, start_value
-from plisse.solve.linear import LinearSolver, NotPositiveDefinite, make_solver
+from plisse.solve.linear import LinearSolver, make_solver
 
 ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
 BLOCKED = 1e-3  # a step that its filters cut below this is blocked: they are asked by what
@@ -113,16 +114,14 @@ class Newton:
         now = time.perf_counter()
         values = self._assemble(objective, hessian, x, free)
         check_linear_system(gradient, hessian, values, objective, x, free)
-        now = start = objective.clock.add("elastic", now)
-        self._factorise(values, objective.clock)
-        now = time.perf_counter()
+        start = objective.clock.add("elastic", now)
         assert self._pattern is not None
         unknowns = self._pattern.rows
         rows = [-gradient[unknowns].ravel(), *(u[unknowns].ravel() for u in hessian.rank_one)]
-        solved = self._solver.solve(np.ascontiguousarray(np.stack(rows)) if len(rows) > 1 else rows[0])
+        del gradient, hessian  # their memory is of use to the factorisation
+        solved = self._solve(values, np.stack(rows) if len(rows) > 1 else rows[0], objective.clock)
         p = np.zeros_like(x)
         p[unknowns] = _with_rank_one(np.atleast_2d(solved), rows[1:]).reshape(-1, 3)
-        objective.clock.add("solve", now)
         objective.clock.add("linear", start)
         return p
 
@@ -145,22 +144,24 @@ class Newton:
         self._pattern = pattern
         self._analysed = False
 
-    def _factorise(self, values: Floats, clock: Clock) -> None:
+    def _solve(self, values: Floats, rhs: Floats, clock: Clock) -> Floats:
         assert self._pattern is not None
         now = time.perf_counter()
         if not self._analysed:
-            self._solver.analyse(self._pattern.indptr, self._pattern.indices)
+            self._solver.analyse(self._pattern)
             self._analysed = True
             self.analyses += 1
             now = clock.add("symbolic", now)
-        diagonal = self._pattern.indptr[:-1] - 1
+        diagonal = self._pattern.indptr[:-1]
         shift = 0.0
         while True:
             try:
                 self._solver.factorise(values)
                 self.factorisations += 1
-                clock.add("numeric", now)
-                return
+                now = clock.add("numeric", now)
+                solved = self._solver.solve(rhs)
+                clock.add("solve", now)
+                return solved
             except NotPositiveDefinite:
                 # rounding made a semidefinite matrix indefinite: the smallest shift that mends it
                 scale = float(np.abs(values[diagonal]).mean())
@@ -184,9 +185,9 @@ class Newton:
         return None
 
 
-def make_newton(linear: str = "auto", *, threads: int = 1) -> Newton:
-    """Newton's method on the named linear solver."""
-    return Newton(make_solver(linear, threads=threads))
+def make_newton(linear: str = "auto", *, precision: str = "auto", threads: int = 1) -> Newton:
+    """Newton's method on the named linear solver; linear and precision: as in a scene's [solver]."""
+    return Newton(make_solver(linear, precision=precision, threads=threads))
 
 
 def _digest(free: NDArray[np.bool_], fixed: Sequence[Ints]) -> str:
