@@ -34,7 +34,8 @@ def make_problem(shell: Table | list[Table], **rest: Any) -> SceneProblem:
 
 
 def make_newton(problem: SceneProblem) -> Newton:
-    return Newton(make_solver(problem.scene.solver.linear, threads=1))
+    wanted = problem.scene.solver
+    return Newton(make_solver(wanted.linear, precision=wanted.precision, threads=1))
 
 
 def states(problem: SceneProblem, newton: Newton | None = None, at: Checkpoint | None = None) -> Iterator[State]:

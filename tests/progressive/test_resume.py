@@ -38,10 +38,11 @@ def accepted(walk: Any, count: int) -> list[State]:
     return list(islice((state for state in walk if state.accepted), count))
 
 
+@pytest.mark.parametrize("precision", ["double", "mixed"])
 @pytest.mark.parametrize(("mode", "led"), [("static", False), ("euler", True), ("bdf2", True), ("bdf2", False)])
-def test_the_next_steps_are_the_same_to_the_bit(mode: str, led: bool) -> None:
+def test_the_next_steps_are_the_same_to_the_bit(mode: str, led: bool, precision: str) -> None:
     wind = {"velocity": [0.5, 0, 0]} if led else None
-    rest = {"wind": wind} if wind else {}
+    rest = {"solver": {"precision": precision}} | ({"wind": wind} if wind else {})
     collider = LED if led else BALL
     problem = make_stack(mode, collider, **rest)
     newton = make_newton(problem)

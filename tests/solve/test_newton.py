@@ -72,7 +72,7 @@ def test_assembled_matrix_equals_the_dense_one(name: str, fixed: float) -> None:
     size = 3 * int(free.sum())
     upper = np.zeros((size, size))
     rows = np.repeat(np.arange(size), np.diff(pattern.indptr))
-    upper[rows, pattern.indices - 1] = values
+    upper[rows, pattern.indices] = values
     assert not np.tril(upper, -1).any()
     without_rank_one = Hessian(hessian.blocks, hessian.diagonal)
     dofs = (3 * pattern.rows[:, None] + np.arange(3)).ravel()

@@ -13,6 +13,7 @@ from scipy import sparse
 
 from plisse.core.mesh import Floats, Ints
 from plisse.kernels.sparse import multiply
+from plisse.solve.factors import Sparsity
 
 WHOLE = 1.0 - 1e-9  # of a vertex's weights on chosen vertices that make it a chosen one itself
 
@@ -45,8 +46,8 @@ class LevelMap(ABC):
 
     @property
     @abstractmethod
-    def gram(self) -> tuple[Ints, Ints, Floats]:
-        """Upper triangle of UᵀU, U the linear part, as sorted CSR with zero-based indices: indptr, indices, data."""
+    def gram(self) -> tuple[Sparsity, Floats]:
+        """Upper triangle of UᵀU, U the linear part, as sorted CSR: where it has entries, and their values."""
 
     @abstractmethod
     def after(self, coarser: LevelMap) -> LevelMap:
@@ -114,10 +115,11 @@ class LinearMap(LevelMap):
         return np.asarray(self.along.matrix @ values)
 
     @property
-    def gram(self) -> tuple[Ints, Ints, Floats]:
+    def gram(self) -> tuple[Sparsity, Floats]:
         upper = sparse.triu(self.matrix.T @ self.matrix, format="csr")
         upper.sort_indices()
-        return _as_rows(upper)
+        upper.indptr, upper.indices, data = _as_rows(upper)
+        return upper, data
 
     def after(self, coarser: LevelMap) -> LinearMap:
         assert isinstance(coarser, LinearMap)

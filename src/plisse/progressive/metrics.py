@@ -10,7 +10,7 @@ from scipy.sparse.csgraph import connected_components
 
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.hierarchy.maps import LevelMap
-from plisse.solve.linear import make_solver
+from plisse.solve.factors import make_factor
 
 CURVATURES = ("mean", "gaussian", "larger", "smaller")  # the columns of `curvatures`
 SAMPLES = 400  # points on a boundary loop: the same for all resolutions
@@ -85,20 +85,20 @@ def position_error(rest_areas: Floats, x_a: Floats, x_b: Floats) -> float:
 class Projection:
     """Π = (UᵀU)⁻¹Uᵀ, U the map's linear part: coarse positions whose prolongation is nearest to given fine ones.
 
-    It is factorised once. threads: of the linear solver; PARDISO has one number for all its users, so give the run's.
+    It is factorised once. threads: of the factorisation; PARDISO has one number for all its users: give the run's.
     """
 
     def __init__(self, prolongation: LevelMap, *, linear: str = "auto", threads: int = 1) -> None:
         self._prolongation = prolongation
-        indptr, indices, data = prolongation.gram
-        self._solver = make_solver(linear, threads=threads)
-        self._solver.analyse(indptr + np.int32(1), indices + np.int32(1))
-        self._solver.factorise(data)
+        self._factor = make_factor(linear, threads=threads)
+        sparsity, data = prolongation.gram
+        self._factor.analyse(sparsity)
+        self._factor.factorise(data)
 
     def __call__(self, x_fine: Floats) -> Floats:
         """Coarse positions of fine ones x_fine (n_fine, 3), shape (n_coarse, 3)."""
         rhs = np.ascontiguousarray(self._prolongation.pull_back(x_fine[: self._prolongation.coarse], x_fine).T)
-        return np.ascontiguousarray(self._solver.solve(rhs).T)
+        return np.ascontiguousarray(self._factor.solve(rhs).T)
 
 
 def geometric_consistency(projection: Projection, mass_coarse: Floats, x_fine: Floats, x_coarse: Floats) -> float:

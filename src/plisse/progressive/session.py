@@ -139,7 +139,9 @@ class Session:
         return level
 
     def _renew_solver(self) -> None:
-        self.newton, self.clock = make_newton(self.scene.solver.linear, threads=self.threads), Clock()
+        solver = self.scene.solver
+        self.newton = make_newton(solver.linear, precision=solver.precision, threads=self.threads)
+        self.clock = Clock()
 
     def _open(self, level: int) -> None:
         self._renew_solver()
