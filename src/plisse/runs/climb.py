@@ -299,8 +299,9 @@ class Run:
         return out
 
 
-def read_report(folder: Path) -> dict[str, Any]:
+def read_report(folder: str | Path) -> dict[str, Any]:
     """A run's report; of one that is at work, or was killed, as far as it has come."""
+    folder = Path(folder)
     store = RunStore(folder)
     about = store.read_about()
     if about["status"] != "running":

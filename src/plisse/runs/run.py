@@ -32,8 +32,8 @@ def use_threads(threads: int) -> None:
 
 def run_scene(
     scene: Scene,
-    base: Path,
-    out: Path,
+    base: str | Path,
+    out: str | Path,
     *,
     threads: int,
     to_level: int | None = None,
@@ -52,6 +52,7 @@ def run_scene(
     memory. progress: where to tell how it goes; quiet: only what stays worth reading.
     """
     use_threads(threads)
+    out = Path(out)
     _refuse_old(out, resume=resume, overwrite=overwrite)
     if progress:
         _say_whether_kernels_are_there(progress)
@@ -97,7 +98,7 @@ def run_scene(
 
 
 def refine_run(
-    folder: Path,
+    folder: str | Path,
     *,
     threads: int,
     tol: float | None = None,
@@ -113,6 +114,7 @@ def refine_run(
     Coarser levels are not repeated.
     """
     use_threads(threads)
+    folder = Path(folder)
     store = RunStore.open(folder)
     with lock_run(folder):
         scene = _refined(store.read_scene(), folder, tol=tol, levels=levels)
