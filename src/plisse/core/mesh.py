@@ -33,9 +33,15 @@ class Mesh:
     triangles: Ints
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "X", np.ascontiguousarray(self.X, dtype=np.float64).reshape(-1, 3))
-        triangles = np.ascontiguousarray(self.triangles, dtype=np.int32).reshape(-1, 3)
-        object.__setattr__(self, "triangles", triangles)
+        for name, dtype, kinds in (("X", np.float64, "fiu"), ("triangles", np.int32, "iu")):
+            array = np.asarray(getattr(self, name))
+            if array.size and (array.shape[1:] != (3,) or array.dtype.kind not in kinds):
+                what = "whole numbers" if name == "triangles" else "numbers"
+                raise SceneError(
+                    f"A mesh needs {name} as an array of {what} of shape (n, 3), not of shape {array.shape} and type "
+                    f"{array.dtype}."
+                )
+            object.__setattr__(self, name, np.ascontiguousarray(array, dtype=dtype).reshape(-1, 3))
 
     @cached_property
     def _half_edges(self) -> tuple[Longs, Longs]:

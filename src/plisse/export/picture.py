@@ -14,14 +14,15 @@ SUFFIXES = (".png", ".jpg", ".jpeg")
 
 
 def write_picture(
-    folder: Path,
-    out: Path | None = None,
+    folder: str | Path,
+    out: str | Path | None = None,
     *,
     frame: int | None = None,
     level: int | None = None,
     size: tuple[int, int] | None = None,
 ) -> Path:
     """Draws a frame, the last by default, to a PNG or JPEG file, by default into the run; returns its path."""
+    folder, out = Path(folder), None if out is None else Path(out)
     recording = open_recording(folder, level).only(-1 if frame is None else frame)
     number = recording.numbers[0]
     if out is not None and out.suffix.lower() not in SUFFIXES:

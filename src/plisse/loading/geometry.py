@@ -1,7 +1,7 @@
 """From a scene to meshes in the world."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +33,9 @@ class Loaded:
     track: Track | None = None
 
 
-def load_geometry(scene: Scene, base: Path) -> Geometry:
+def load_geometry(scene: Scene, base: str | Path) -> Geometry:
     """Load, scale and place all surfaces; relative files are looked up from base."""
+    base = Path(base)
     shells = [load_shell(shell, base, scene.seed) for shell in scene.shells]
     for shell, loaded in zip(scene.shells, shells, strict=True):
         _check_pressure(shell, loaded.mesh)
@@ -74,6 +75,8 @@ def _load(body: Shell | Collider, base: Path, seed: int, *, solid: bool, moving:
         track = load_track(body.mesh, base) if moving and body.mesh.sequence is not None else None
     except SceneError as error:
         raise SceneError(f"{body.name}: {error}") from None
+    if body.mesh.mesh is not None:
+        surface = replace(surface, notes=tuple(f"{body.name}: {note}" for note in surface.notes))
     scale = np.array(body.scale)
     mesh = surface.mesh if body.scale == (1.0, 1.0, 1.0) else Mesh(surface.mesh.X * scale, surface.mesh.triangles)
     placed = place_points(mesh.X, translate=body.translate, rotate=body.rotate)

@@ -1,22 +1,32 @@
 """Scenes from TOML files, with values overridden from the command line."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from plisse.core.errors import SceneError
 from plisse.core.files import TEXT, check_file
-from plisse.loading.scene_table import inside, scene_from_dict, scene_to_dict
+from plisse.loading.scene_table import as_plain, inside, scene_from_dict, scene_to_dict
 from plisse.scene.presets import DEFAULT_MATERIAL
 from plisse.scene.scene import Scene
 
 __all__ = ["load_scene", "scene_from_dict", "scene_to_dict"]
 
 
-def load_scene(path: str | Path, overrides: Iterable[str] = ()) -> Scene:
-    """Read a scene file, with overrides like `shell.0.material.E=1e6` applied before it is checked."""
-    path = Path(path)
+def load_scene(
+    source: str | Path | Mapping[str, Any], overrides: Iterable[str] = (), *, base: str | Path = "."
+) -> Scene:
+    """Read a scene from a file, or from a dict of the same tables whose files are looked up from the folder `base`.
+
+    overrides: values like `shell.0.material.E=1e6`, which are set before the scene is checked.
+    """
+    if isinstance(source, Mapping):
+        data = as_plain(source)
+        for override in overrides:
+            apply_override(data, override)
+        return scene_from_dict(data, base)
+    path = Path(source)
     try:
         check_file(path, most=TEXT)
         # editors on Windows put a mark in front, which is no part of the text

@@ -1,5 +1,6 @@
 """Scenes as nested tables of plain values, the form that TOML and JSON share."""
 
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -7,7 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from plisse.core.errors import SceneError, suggest
+from plisse.core.mesh import Mesh
 from plisse.core.record import Entry, entries
 from plisse.core.units import told
 from plisse.core.values import Number, Word
@@ -17,7 +21,7 @@ from plisse.scene.loads import Pressure
 from plisse.scene.materials import Material
 from plisse.scene.presets import make_material
 from plisse.scene.scene import Keyed, Scene
-from plisse.scene.sources import MeshSource
+from plisse.scene.sources import GivenMesh, MeshSource
 from plisse.shapes.catalogue import FLOOR_HEIGHT, shape_parameters
 
 Table = dict[str, Any]
@@ -30,13 +34,15 @@ PLACES = {"height", "translate", "rotate", "scale"}
 FIELDS = {"shell": "shells", "collider": "colliders", "pin": "pins", "region": "regions"}
 
 
-def scene_from_dict(data: Mapping[str, Any], base: Path) -> Scene:
+def scene_from_dict(data: Mapping[str, Any], base: str | Path = ".") -> Scene:
     """Read a scene from tables; a SceneError names the table and key that is wrong.
 
-    Bodies that say where they rest, or nothing of their place, are placed.
+    Values may be numpy's, and a body's mesh may be a Mesh under the key `mesh`. Bodies that say where they rest, or
+    nothing of their place, are placed.
     """
+    data = as_plain(data)
     reader = _Reader()
-    values = reader.values(Scene, dict(data), ())
+    values = reader.values(Scene, data, ())
     scene = Scene(**values, keyed=tuple(reader.keyed))
     for time in sorted({time for keyed in scene.keyed for time in keyed.times}):
         with inside(f"at {time:g} s"):
@@ -44,7 +50,18 @@ def scene_from_dict(data: Mapping[str, Any], base: Path) -> Scene:
     tables = data.get("collider", ())
     loose = [i for i, table in enumerate(tables) if _is_generated(table) and "translate" not in table]
     floors = [i for i, table in enumerate(tables) if table.get("shape") == "floor" and not PLACES & set(table)]
-    return place(scene, base, loose=loose, floors=floors)
+    return place(scene, Path(base), loose=loose, floors=floors)
+
+
+def as_plain(value: Any) -> Any:
+    """Tables of a program as a file would have them: dicts and lists of Python's own values, and meshes."""
+    if isinstance(value, Mapping):
+        return {key: as_plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_plain(part) for part in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _is_generated(table: Table) -> bool:
@@ -132,7 +149,7 @@ class _Reader:
 
     def _source(self, record: type, table: Table, own: tuple[str, ...]) -> Table:
         """Takes what says where a body's surface comes from out of its table."""
-        shape = table.get("shape")
+        mesh, shape = table.pop("mesh", None), table.get("shape")
         if shape is not None:
             Word().check("shape", shape)
         is_floor = shape == "floor" and record is Collider
@@ -144,17 +161,20 @@ class _Reader:
         source = {key: table.pop(key) for key in SOURCE_KEYS if key in table and key not in own}
         given = {key: entry.check(table.pop(key)) for key, entry in parameters.items() if key in table}
         extra = next((key for key in (*source, *given) if key not in ("shape", "height")), None)
+        extra = extra if mesh is None else "mesh"
         if is_floor and extra is not None:
             raise SceneError(f'A floor has no "{extra}": remove it.')
         if is_floor:
             return {"half_space": HalfSpace((0.0, 0.0, given.get("height", 0.0)))}
         if record is Collider and "half_space" in table:
-            extra = next(iter({**source, **given}), None)
+            extra = next(iter({**source, **given}), None) if mesh is None else "mesh"
             if extra is not None:
                 raise SceneError(f'A half-space has no "{extra}": remove it.')
             return {}
         if record is not Collider and "sequence" in source:
             raise SceneError("sequence is for colliders: a shell starts from one mesh, give file or shape.")
+        if mesh is not None:
+            source["mesh"] = GivenMesh.of(mesh) if isinstance(mesh, Mesh) else GivenMesh.read(mesh)
         return {"mesh": MeshSource(**source, parameters=given)}
 
 
@@ -178,7 +198,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, MeshSource):
         said = {entry.key: getattr(value, entry.key) for entry in entries(MeshSource)}
         fresh = {entry.key: entry.default for entry in entries(MeshSource)}
-        return {key: part for key, part in said.items() if part != fresh[key]} | _plain(value.parameters)
+        given = {} if value.mesh is None else {"mesh": value.mesh.mark}
+        return {key: part for key, part in said.items() if part != fresh[key]} | _plain(value.parameters) | given
     if is_dataclass(value) and not isinstance(value, type):
         table: Table = {}
         for entry in fields(value):

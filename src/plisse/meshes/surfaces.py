@@ -29,7 +29,7 @@ from plisse.meshes.polygons import Polygons, check_polygons, drop_repeats, trian
 from plisse.meshes.stl import merge_points, read_stl_polygons
 from plisse.meshes.usd import SUFFIXES, list_names, read_usd_polygons, read_usd_track, turn_up
 from plisse.scene.schedule import Track
-from plisse.scene.sources import MeshSource
+from plisse.scene.sources import GivenMesh, MeshSource
 from plisse.shapes.catalogue import make_shape
 
 READERS: dict[str, Callable[[Path], Polygons]] = {
@@ -72,8 +72,20 @@ def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool =
     if source.shape is not None:
         mesh = make_shape(source.shape, source.parameters, seed=seed)
         return Surface(mesh, {}, np.arange(len(mesh.X), dtype=np.int32), (), Names())
+    if source.mesh is not None:
+        return _make_surface(_given_polygons(source.mesh), None, source, solid=solid)
     path = base / str(source.file) if source.file is not None else _frames(base / str(source.sequence))[0]
     return _make_surface(read_polygons(path, object=source.object), path, source, solid=solid)
+
+
+def _given_polygons(given: GivenMesh) -> Polygons:
+    if given.mesh is None:
+        raise SceneError(
+            f"its mesh ({given.mark}) was given by a program, and only the folder of a run holds it: run that program "
+            "again."
+        )
+    triangles = given.mesh.triangles
+    return Polygons(given.mesh.X, triangles.ravel().astype(np.int64), 3 * np.arange(len(triangles) + 1))
 
 
 def load_track(source: MeshSource, base: Path) -> Track:
@@ -129,10 +141,13 @@ def _select_object(polygons: Polygons, object: str, path: Path) -> Polygons:
     return polygons.keep(named[object])
 
 
-def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: bool) -> Surface:
-    name, mend = str(path), f"mend it with `plisse check --repair {path} --out FIXED{path.suffix.lower()}`"
-    if path.suffix.lower() in SUFFIXES:
-        mend = mend.removesuffix(f"{path.suffix.lower()}`") + ".ply`"
+def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, solid: bool) -> Surface:
+    """path: the file that it is from, None for a mesh that a program gave."""
+    name, mend, is_usd = "its mesh", "correct its arrays", False
+    if path is not None:
+        is_usd = path.suffix.lower() in SUFFIXES
+        ending = ".ply" if is_usd else path.suffix.lower()
+        name, mend = str(path), f"mend it with `plisse check --repair {path} --out FIXED{ending}`"
     check_polygons(polygons, name)
     notes = list(polygons.notes)
     if len(polygons.objects) > 1:
@@ -156,7 +171,7 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
 
     # to metres, z up
     X = polygons.X
-    if path.suffix.lower() not in SUFFIXES:
+    if not is_usd:
         X = _to_world(X, source)
     used = np.unique(slim.corners)
     far = used[~(np.abs(X[used]) <= FARTHEST).all(axis=1)]

@@ -122,8 +122,9 @@ class Recording:
         return replace(self, numbers=(number,), times=np.zeros(1))
 
 
-def open_recording(folder: Path, level: int | None = None) -> Recording:
+def open_recording(folder: str | Path, level: int | None = None) -> Recording:
     """The recording in a run folder: of one level, by default of the finest that has frames."""
+    folder = Path(folder)
     store = RunStore.open(folder)
     present = sorted(int(path.name[6:]) for path in folder.glob("level-*") if path.name[6:].isdecimal())
     frames = {level: tuple(numbers) for level in present if (numbers := store.frames(level))}

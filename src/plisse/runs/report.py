@@ -16,8 +16,9 @@ from plisse.scene.scene import Scene
 OPEN = ("dhat", "offset", "stiffness")  # of contact: chosen from the scene where it leaves them open
 
 
-def read_report(folder: Path) -> Report:
+def read_report(folder: str | Path) -> Report:
     """A run's report; of one that is at work, or was killed, as far as it has come."""
+    folder = Path(folder)
     store = RunStore(folder)
     spec = store.read_spec()
     if spec.status != "running":

@@ -31,8 +31,8 @@ from plisse.scene.scene import Scene
 
 def run_scene(
     scene: Scene,
-    base: Path,
-    out: Path,
+    base: str | Path,
+    out: str | Path,
     *,
     threads: int,
     to_level: int | None = None,
@@ -51,6 +51,7 @@ def run_scene(
     memory. progress: where to tell how it goes; quiet: only what stays worth reading.
     """
     use_detector_threads(threads)
+    base, out = Path(base), Path(out)
     _refuse_old(out, resume=resume, overwrite=overwrite)
     if progress:
         _say_whether_kernels_are_there(progress)
@@ -90,7 +91,7 @@ def run_scene(
 
 
 def refine_run(
-    folder: Path,
+    folder: str | Path,
     *,
     threads: int,
     tol: float | None = None,
@@ -108,6 +109,7 @@ def refine_run(
     from its last state with the new values, and the finer levels are found anew.
     """
     use_detector_threads(threads)
+    folder = Path(folder)
     store = RunStore.open(folder)
     with lock_run(folder):
         scene = _refined(store.read_scene(), folder, tol=tol, levels=levels)

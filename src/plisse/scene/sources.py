@@ -1,5 +1,7 @@
 """Where a surface comes from, and how it is placed."""
 
+import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -7,15 +9,41 @@ from typing import Any
 import numpy as np
 
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats
+from plisse.core.mesh import Floats, Mesh
 from plisse.core.record import Record, choice, number, word
 from plisse.core.units import length_factor
 from plisse.scene.schedule import rotation
 
+MARK = re.compile(r"\d+ vertices, \d+ triangles, sha256 [0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class GivenMesh:
+    """A mesh that a program gave instead of a file. A scene is written down with its mark alone: sizes and digest.
+
+    mesh: None where the scene was read back, whose meshes are in the run folder.
+    """
+
+    mark: str
+    mesh: Mesh | None = field(default=None, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, mesh: Mesh) -> "GivenMesh":
+        """A copy of the mesh, so that nobody changes it meanwhile."""
+        mesh = Mesh(mesh.X.copy(), mesh.triangles.copy())
+        digest = hashlib.sha256(mesh.X.tobytes() + mesh.triangles.tobytes()).hexdigest()
+        return cls(f"{len(mesh.X)} vertices, {len(mesh.triangles)} triangles, sha256 {digest}", mesh)
+
+    @classmethod
+    def read(cls, mark: Any) -> "GivenMesh":
+        if not isinstance(mark, str) or not MARK.fullmatch(mark):
+            raise SceneError("mesh must be a Mesh, which only a program can give: name a file or a shape instead.")
+        return cls(mark)
+
 
 @dataclass(frozen=True)
 class MeshSource(Record):
-    """A mesh file, a generated shape with its parameters, or a sequence of meshes."""
+    """A mesh file, a generated shape with its parameters, or a sequence of meshes; a program may give a mesh."""
 
     file: str | None = word(
         "mesh file, relative to the scene: OBJ, PLY, STL, or USD (an extra); polygons are triangulated",
@@ -40,19 +68,21 @@ class MeshSource(Record):
     )
     start: float = number("s", "time at which the first frame of a sequence is left", default=0.0, least=0)
     parameters: Mapping[str, Any] = field(default_factory=dict)
+    mesh: GivenMesh | None = None
 
     def check(self) -> None:
-        given = [name for name in ("file", "shape", "sequence") if getattr(self, name) is not None]
+        given = [name for name in ("file", "shape", "sequence", "mesh") if getattr(self, name) is not None]
         if len(given) != 1:
             raise SceneError("A body needs a mesh: give exactly one of file, shape and sequence.")
         if self.shape is None and self.parameters:
             raise SceneError(f'A mesh from a file takes no parameter "{next(iter(self.parameters))}": remove it.')
-        fresh: dict[str, Any] = {"object": None, "up": "z", "unit": "m"} if self.shape is not None else {}
+        no_file = self.shape is not None or self.mesh is not None
+        fresh: dict[str, Any] = {"object": None, "up": "z", "unit": "m"} if no_file else {}
         if self.sequence is None:
             fresh |= {"rate": None, "start": 0.0}
         for key, value in fresh.items():
             if getattr(self, key) != value:
-                kind = "generated shape" if self.shape is not None else "single mesh"
+                kind = "generated shape" if self.shape is not None else "mesh" if self.mesh is not None else "mesh file"
                 raise SceneError(f"A {kind} has no {key}: remove it.")
         length_factor(self.unit)
 
