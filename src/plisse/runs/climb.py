@@ -8,26 +8,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from plisse.core.version import __version__
 from plisse.core.errors import SceneError, counted
 from plisse.core.potential import Clock, Floats
 from plisse.core.state import Checkpoint, State
-from plisse.scene.geometry import Geometry, scene_size
-from plisse.pictures.page import make_page
-from plisse.runs.progress import ProgressLine
-from plisse.pictures.render import COLLIDER_COLOR, SHELL_COLORS, Body, Camera, Ground, frame, render, render_strip
-from plisse.runs.store import RunStore, StoreError, lock_run
+from plisse.core.version import __version__
 from plisse.loading.scene_file import scene_from_dict
-from plisse.runs.watch import Watch
+from plisse.pictures.page import make_page
+from plisse.pictures.render import Camera, frame, render, render_strip
+from plisse.pictures.stage import Stage, set_stage
 from plisse.progressive.assemble import System
 from plisse.progressive.consistency import compare_levels
 from plisse.progressive.dynamics import animate
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.quasistatics import level_tol, refine, settle, take_up
-from plisse.scene.colliders import move_half_space
+from plisse.runs.progress import ProgressLine
+from plisse.runs.store import RunStore, StoreError, lock_run
+from plisse.runs.tally import LevelRun, Tally, report_level
+from plisse.runs.watch import Watch
+from plisse.scene.geometry import scene_size
 from plisse.scene.scene import Scene
 from plisse.solve.newton import Newton, make_newton
-from plisse.runs.tally import LevelRun, Tally, report_level
 
 PICTURE = (1024, 768)  # pixels
 STRIP = (480, 440)  # pixels of one level in the picture of all levels
@@ -217,14 +217,17 @@ class Run:
 
     def _draw(self, level: int, x: Floats) -> Path:
         """The picture of one level, seen as the first one is."""
-        bodies, ground = describe(self.scene, self.ladder.geometry(level), x)
         if self._camera is None:
             first = min(self.kept)
-            coarsest, _ = describe(self.scene, self.ladder.geometry(first), self.kept[first].state.x)
-            self._camera = frame(coarsest, size=PICTURE)
+            self._camera = frame(self._stage(first).show(self.kept[first].state.x), size=PICTURE)
+        stage = self._stage(level)
         with self.store.replacing(f"level-{level}/picture.png") as path:
-            render(path, bodies, ground=ground, size=PICTURE, camera=self._camera)
+            render(path, stage.show(x), grounds=stage.grounds, size=PICTURE, camera=self._camera)
         return self.store.folder / f"level-{level}" / "picture.png"
+
+    def _stage(self, level: int) -> Stage:
+        geometry = self.ladder.geometry(level)
+        return set_stage(self.scene, [*geometry.shells, *geometry.solids])
 
     def conclude(self, status: str) -> dict[str, Any]:
         """Writes pictures of all levels, the report and its page, and how the run stands."""
@@ -238,11 +241,11 @@ class Run:
         if states:
             self.store.copy(f"level-{max(states)}/picture.png", "preview.png")
         if len(states) > 1:
-            drawn = [describe(self.scene, self.ladder.geometry(k), x) for k, x in states.items()]
+            drawn, grounds = [self._stage(k).show(x) for k, x in states.items()], self._stage(max(states)).grounds
             sizes = [sum(len(mesh.triangles) for mesh in self.ladder.geometry(k).shells) for k in states]
             labels = [f"level {k}, {size:,} triangles" for k, size in zip(states, sizes, strict=True)]
             with self.store.replacing("levels.png") as path:
-                render_strip(path, [bodies for bodies, _ in drawn], labels, ground=drawn[-1][1], size=STRIP)
+                render_strip(path, drawn, labels, grounds=grounds, size=STRIP)
         with self.store.replacing("report.html") as path:
             path.write_text(make_page(report, folder), encoding="utf-8")
         self.note(status=status)
@@ -336,19 +339,3 @@ def _make_report(about: dict[str, Any], scene: Scene, status: str, levels: list[
 def _is_good_start(state: State) -> bool:
     """Whether to go on from it to a finer level: where nothing lower was found is as good as an equilibrium."""
     return state.converged or state.stalled
-
-
-def describe(scene: Scene, geometry: Geometry, x: Floats) -> tuple[list[Body], Ground | None]:
-    """What to draw of a level's positions x: each shell in its own colour, colliders grey, a floor as ground."""
-    bodies, first = [], 0
-    for number, mesh in enumerate([*geometry.shells, *geometry.solids]):
-        place, first = x[first : first + len(mesh.X)], first + len(mesh.X)
-        if number < len(geometry.shells):
-            bodies.append(Body(place, mesh.triangles, SHELL_COLORS[number % len(SHELL_COLORS)]))
-        else:
-            # a figure that moves by itself is what a picture is about
-            framed = geometry.solid_tracks[number - len(geometry.shells)] is not None
-            bodies.append(Body(place, mesh.triangles, COLLIDER_COLOR, two_sided=False, framed=framed))
-    planes = (move_half_space(c, 0.0) for c in scene.colliders if c.half_space is not None)
-    floors = (Ground((0.0, 0.0, 1.0), float(normal @ point)) for point, normal in planes if normal[2] > 0.99)
-    return bodies, next(floors, None)
