@@ -154,5 +154,5 @@ def test_a_run_of_arrays_is_resumed_refined_and_exported(tmp_path: Path) -> None
     assert RunStore(tmp_path / "run").read_scene().shells[0].mesh.mesh is not None
     recording = plisse.open_recording(out)
     assert recording.level == 1 and recording.bodies[0].name == "cloth"
-    summary = plisse.export(out, str(tmp_path / "sheet.ply"))
+    summary = plisse.export_run(out, str(tmp_path / "sheet.ply"))
     assert summary.bytes > 0

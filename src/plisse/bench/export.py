@@ -12,10 +12,9 @@ import numpy as np
 from plisse.bench.figures import Figure, use_threads
 from plisse.core.mesh import concatenate
 from plisse.export import FORMATS, export_run
-from plisse.export.video import describe_frame
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
-from plisse.pictures.render import Ground, draw
+from plisse.pictures.render import draw
 from plisse.runs.recording import open_recording
 from plisse.runs.store import RunSpec, RunStore
 
@@ -84,10 +83,11 @@ def _save(folder: Path) -> float:
 def _draw(folder: Path) -> float:
     """Seconds of drawing the frames, once the kernels are loaded."""
     recording = open_recording(folder / "run")
-    draw(describe_frame(recording, 0), size=PIXELS, ground=Ground())
+    stage = recording.stage
+    draw(stage.show(recording.positions(0)), size=PIXELS, grounds=stage.grounds)
     began = time.perf_counter()
-    for index in range(len(recording)):
-        draw(describe_frame(recording, index), size=PIXELS, ground=Ground())
+    for number in recording.numbers:
+        draw(stage.show(recording.positions(number)), size=PIXELS, grounds=stage.grounds)
     return time.perf_counter() - began
 
 

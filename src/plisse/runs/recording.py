@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -12,9 +13,9 @@ from zipfile import BadZipFile
 import numpy as np
 
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints
+from plisse.core.mesh import Floats, Mesh
+from plisse.pictures.stage import COLLIDER_COLOR, Part, Plane, Stage, set_stage
 from plisse.runs.store import RunStore
-from plisse.scene.colliders import Collider, move_half_space
 from plisse.scene.scene import Scene
 
 STILLS = 24.0  # frames a second of a static run, whose own time means nothing
@@ -22,42 +23,22 @@ PLANE = 2.0  # half a side of the square that stands for a half-space, in diagon
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedBody:
-    """One surface of a recording.
+class RecordedBody(Part):
+    """One surface of a recording; its rows are those of a frame (none for a half-space).
 
-    framed: whether pictures are to hold it, as they do shells and colliders that move by themselves.
-    material: its name, none for colliders; constants: the material's numbers, in SI units. triangles: shape (m, 3),
-    numbered from the body's own first vertex. first, last: its rows in a frame (none for a half-space).
+    material: its name, none for colliders; constants: the material's numbers, in SI units.
     """
 
-    name: str
-    is_shell: bool
-    material: str | None
-    triangles: Ints
-    first: int
-    last: int
+    material: str | None = None
     constants: Mapping[str, float] = field(default_factory=dict)
-    framed: bool = True
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedPlane(RecordedBody):
-    """A half-space as a square: where it is at time 0 around `middle` [m] (3,), with sides of 2 `reach` [m]."""
+    """A half-space as a square with these corners [m], shape (4, 3)."""
 
-    collider: Collider = field(kw_only=True)
-    middle: Floats = field(kw_only=True)
-    reach: float = field(kw_only=True)
-
-    def corners(self) -> Floats:
-        """Positions, shape (4, 3) [m], counter-clockwise as seen from outside."""
-        point, normal = move_half_space(self.collider, 0.0)
-        helper = np.array([0.0, 1.0, 0.0]) if abs(normal[1]) < 0.9 else np.array([1.0, 0.0, 0.0])
-        first = np.cross(helper, normal)
-        first /= np.linalg.norm(first)
-        second = np.cross(normal, first)
-        middle = self.middle - (normal @ (self.middle - point)) * normal
-        ways = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-        return np.ascontiguousarray(middle + self.reach * (ways @ np.stack([first, second])))
+    plane: Plane = field(kw_only=True)
+    corners: Floats = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +61,11 @@ class Recording:
 
     def __len__(self) -> int:
         return len(self.numbers)
+
+    @property
+    def stage(self) -> Stage:
+        """What pictures and films show of it."""
+        return Stage(self.bodies, tuple(square.plane for square in self.planes))
 
     @property
     def vertices(self) -> int:
@@ -107,7 +93,7 @@ class Recording:
         x = self.positions(self.numbers[index])
         for body in bodies:
             if isinstance(body, RecordedPlane):
-                yield body.corners()
+                yield body.corners
             else:
                 yield x[body.first : body.last]
 
@@ -126,10 +112,7 @@ def open_recording(folder: str | Path, level: int | None = None) -> Recording:
     """The recording in a run folder: of one level, by default of the finest that has frames."""
     folder = Path(folder)
     store = RunStore.open(folder)
-    present = sorted(int(path.name[6:]) for path in folder.glob("level-*") if path.name[6:].isdecimal())
-    frames = {level: tuple(numbers) for level in present if (numbers := store.frames(level))}
-    if not frames:
-        raise SceneError(f"The run {folder} has no frames yet: run the scene first.")
+    frames = find_levels(folder)
     if level is not None and level not in frames:
         raise SceneError(f"There are no frames of level {level} in {folder}: it has {_list(frames)}.")
     level = max(frames) if level is None else level
@@ -137,7 +120,8 @@ def open_recording(folder: str | Path, level: int | None = None) -> Recording:
     static = scene.time.mode == "static"
     period = scene.time.step * (scene.time.frame_every or 1)
     times = _find_times(folder / f"level-{level}", frames[level], period)
-    bodies = _find_bodies(folder / f"level-{level}" / "mesh.npz", scene)
+    stage = set_stage(scene, _read_meshes(folder / f"level-{level}" / "mesh.npz", scene))
+    bodies = _name_materials(scene, stage.parts)
     recording = Recording(
         folder,
         scene.name,
@@ -149,7 +133,17 @@ def open_recording(folder: str | Path, level: int | None = None) -> Recording:
         np.arange(len(times)) / STILLS if static else times,
         STILLS if static else 1.0 / period,
     )
-    return replace(recording, planes=_find_planes(scene, recording))
+    return replace(recording, planes=_cut_squares(stage.planes, recording))
+
+
+def find_levels(folder: Path) -> dict[int, tuple[int, ...]]:
+    """The levels of a run that have frames, coarse to fine, and their frames' numbers."""
+    store = RunStore(folder)
+    present = sorted(int(path.name[6:]) for path in folder.glob("level-*") if path.name[6:].isdecimal())
+    frames = {level: tuple(numbers) for level in present if (numbers := store.frames(level))}
+    if not frames:
+        raise SceneError(f"The run {folder} has no frames yet: run the scene first.")
+    return frames
 
 
 def _list(levels: Mapping[int, Any]) -> str:
@@ -188,30 +182,35 @@ def _read_steps(path: Path) -> Iterator[dict[str, Any]]:
             yield entry
 
 
-def _find_bodies(path: Path, scene: Scene) -> tuple[RecordedBody, ...]:
-    solids = [collider for collider in scene.colliders if collider.half_space is None]
-    names = [shell.name for shell in scene.shells] + [solid.name for solid in solids]
+def _read_meshes(path: Path, scene: Scene) -> list[Mesh]:
+    """The connectivity of each body."""
+    bodies = len(scene.shells) + sum(collider.half_space is None for collider in scene.colliders)
     try:
         with np.load(path) as stored:
             triangles, body, shells = stored["triangles"], stored["body"], int(stored["shells"])
-        _check_mesh(triangles, body, bodies=len(names))
+        _check_mesh(triangles, body, bodies=bodies)
         if shells != len(scene.shells):
             raise ValueError(f"it has {shells} shells, and the scene {len(scene.shells)}")
     except (OSError, ValueError, TypeError, EOFError, KeyError, BadZipFile) as error:
         raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
-    of_triangle, out = body[triangles[:, 0]], []
-    for number, name in enumerate(names):
-        first, last = (int(k) for k in np.searchsorted(body, (number, number + 1)))
-        own = np.ascontiguousarray(triangles[of_triangle == number] - first, dtype=np.int32)
-        material = scene.shells[number].material if number < shells else None
-        constants: dict[str, float] = {}
-        if material is not None:
+    starts = np.searchsorted(body, np.arange(bodies + 1))
+    of_triangle = body[triangles[:, 0]]
+    return [
+        Mesh(np.zeros((last - first, 3)), triangles[of_triangle == number] - first)
+        for number, (first, last) in enumerate(pairwise(starts))
+    ]
+
+
+def _name_materials(scene: Scene, parts: Sequence[Part]) -> tuple[RecordedBody, ...]:
+    out = []
+    for number, part in enumerate(parts):
+        name, constants = None, {}
+        if part.is_shell:
+            material = scene.shells[number].material
             values = {entry.name: getattr(material, entry.name) for entry in fields(material)}
             constants = {key: float(value) for key, value in values.items() if type(value) in (int, float)}
-        word = None if material is None else material.name
-        source = solids[number - shells].mesh if number >= shells else None
-        framed = number < shells or (source is not None and source.sequence is not None)
-        out.append(RecordedBody(name, number < shells, word, own, first, last, constants, framed))
+            name = material.name
+        out.append(RecordedBody(**vars(part), material=name, constants=constants))
     return tuple(out)
 
 
@@ -225,16 +224,18 @@ def _check_mesh(triangles: np.ndarray, body: np.ndarray, *, bodies: int) -> None
         raise ValueError(f"a triangle has a vertex that is not in 0 to {len(body) - 1}")
 
 
-def _find_planes(scene: Scene, recording: Recording) -> tuple[RecordedPlane, ...]:
-    floors = [collider for collider in scene.colliders if collider.half_space is not None]
-    if not floors:
+def _cut_squares(planes: Sequence[Plane], recording: Recording) -> tuple[RecordedPlane, ...]:
+    if not planes:
         return ()
     # all that is known of the size without reading every frame is the first one
     shells = [body for body in recording.bodies if body.is_shell]
     x = np.concatenate(list(recording.places(0, shells)))
     low, high = x.min(axis=0), x.max(axis=0)
-    reach, square = PLANE * float(np.linalg.norm(high - low)), np.array([[0, 1, 2], [0, 2, 3]], np.int32)
+    reach, triangles = PLANE * float(np.linalg.norm(high - low)), np.array([[0, 1, 2], [0, 2, 3]], np.int32)
     return tuple(
-        RecordedPlane(c.name, False, None, square, 0, 0, collider=c, middle=0.5 * (low + high), reach=reach)
-        for c in floors
-    )
+        RecordedPlane(
+            plane.name, False, COLLIDER_COLOR, False, triangles, 0, 0,
+            plane=plane, corners=plane.square(0.5 * (low + high), reach),
+        )
+        for plane in planes
+    )  # fmt: skip
