@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import plisse.runs.checks
-from plisse.runs.checks import check_mesh_file, check_scene_file
 from plisse.cli import main
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh, concatenate
-from plisse.shapes.catalogue import cylinder, grid, sphere
 from plisse.meshes.obj import write_obj
 from plisse.meshes.ply import write_ply
 from plisse.progressive.feasibility import Estimate, check_size, estimate
+from plisse.runs.checks import check_mesh_file, check_scene_file
+from plisse.shapes.catalogue import cylinder, grid, sphere
 
 GALLERY = sorted(Path(plisse.__file__).parent.glob("examples/*.toml"))
 SCENE = """

@@ -10,9 +10,9 @@ import pytest
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats
 from plisse.loading.geometry import load_geometry
+from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.runs.recording import Recording, open_recording
 from plisse.runs.store import RunStore
-from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 
 SCENE: dict[str, Any] = {
     "name": "two sheets",

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.runs.test_resume import DRAPE
 
 import plisse.runs.climb
 from plisse.cli import main
 from plisse.core.state import State
-from tests.runs.test_resume import DRAPE
 
 SCENE = DRAPE.replace("levels = 2", "levels = 3")
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
-from plisse.shapes.catalogue import make_shape
-from plisse.meshes.obj import write_obj
 from tests.runs.test_resume import contents, differences, make_scene, no_pictures, run, take_snapshots
+
+from plisse.meshes.obj import write_obj
+from plisse.shapes.catalogue import make_shape
 
 __all__ = ["no_pictures"]  # a fixture
 

@@ -12,10 +12,10 @@ from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats
 from plisse.core.state import Checkpoint, Couplings, State
 from plisse.loading.geometry import load_geometry
-from plisse.scene.geometry import Geometry
+from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.runs.recording import open_recording
 from plisse.runs.store import RunStore
-from plisse.loading.scene_file import scene_from_dict, scene_to_dict
+from plisse.scene.geometry import Geometry
 from plisse.scene.schedule import Track
 
 SCENE: dict[str, Any] = {

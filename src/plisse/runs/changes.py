@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from plisse.scene.geometry import Geometry
 from plisse.runs.store import pack_geometry
+from plisse.scene.geometry import Geometry
 
 _brief = Repr()
 _brief.maxlist = _brief.maxdict = 4

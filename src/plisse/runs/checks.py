@@ -12,10 +12,9 @@ from scipy.sparse.csgraph import connected_components
 
 from plisse.core.mesh import Mesh
 from plisse.loading.geometry import load_geometry
-from plisse.scene.geometry import Geometry
-from plisse.meshes.surfaces import load_surface
 from plisse.loading.scene_file import load_scene
 from plisse.loading.scene_table import inside
+from plisse.meshes.surfaces import load_surface
 from plisse.progressive.assemble import System
 from plisse.progressive.feasibility import (
     check_lengths,
@@ -25,6 +24,7 @@ from plisse.progressive.feasibility import (
     estimate,
     find_enclosed,
 )
+from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 from plisse.scene.sources import MeshSource
 

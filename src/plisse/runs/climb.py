@@ -8,26 +8,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from plisse.core.version import __version__
 from plisse.core.errors import SceneError, counted
 from plisse.core.potential import Clock, Floats
 from plisse.core.state import Checkpoint, State
-from plisse.scene.geometry import Geometry, scene_size
-from plisse.pictures.page import make_page
-from plisse.runs.progress import ProgressLine
-from plisse.pictures.render import COLLIDER_COLOR, SHELL_COLORS, Body, Camera, Ground, frame, render, render_strip
-from plisse.runs.store import RunStore, StoreError, lock_run
+from plisse.core.version import __version__
 from plisse.loading.scene_file import scene_from_dict
-from plisse.runs.watch import Watch
+from plisse.pictures.page import make_page
+from plisse.pictures.render import COLLIDER_COLOR, SHELL_COLORS, Body, Camera, Ground, frame, render, render_strip
 from plisse.progressive.assemble import System
 from plisse.progressive.consistency import compare_levels
 from plisse.progressive.dynamics import animate
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.quasistatics import level_tol, refine, settle, take_up
+from plisse.runs.progress import ProgressLine
+from plisse.runs.store import RunStore, StoreError, lock_run
+from plisse.runs.tally import LevelRun, Tally, report_level
+from plisse.runs.watch import Watch
 from plisse.scene.colliders import move_half_space
+from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.scene import Scene
 from plisse.solve.newton import Newton, make_newton
-from plisse.runs.tally import LevelRun, Tally, report_level
 
 PICTURE = (1024, 768)  # pixels
 STRIP = (480, 440)  # pixels of one level in the picture of all levels

@@ -14,8 +14,8 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints
-from plisse.runs.store import RunStore
 from plisse.loading.scene_file import scene_from_dict
+from plisse.runs.store import RunStore
 from plisse.scene.colliders import Collider, move_half_space
 from plisse.scene.scene import Scene
 

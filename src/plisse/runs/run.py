@@ -8,19 +8,19 @@ from typing import Any, TextIO
 
 import numba
 
-from plisse.core.version import __version__
-from plisse.runs.checks import check_geometry
-from plisse.runs.climb import OPEN, Run
 from plisse.contact.check import use_detector_threads
 from plisse.core.errors import SceneError
-from plisse.runs.changes import name_change
-from plisse.loading.geometry import load_geometry
-from plisse.scene.geometry import Geometry
-from plisse.runs.store import RunStore, StoreError, lock_run
-from plisse.loading.scene_file import scene_from_dict, scene_to_dict
+from plisse.core.version import __version__
 from plisse.kernels.cache import find_cache_root
+from plisse.loading.geometry import load_geometry
+from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.progressive.feasibility import check_start, check_support, find_enclosed
 from plisse.progressive.ladder import Ladder
+from plisse.runs.changes import name_change
+from plisse.runs.checks import check_geometry
+from plisse.runs.climb import OPEN, Run
+from plisse.runs.store import RunStore, StoreError, lock_run
+from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
 
