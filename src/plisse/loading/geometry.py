@@ -1,6 +1,6 @@
 """From a scene to meshes in the world."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -8,13 +8,18 @@ import numpy as np
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.core.units import told
-from plisse.meshes.surfaces import FARTHEST, Surface, load_surface, load_track
+from plisse.meshes.memo import Memo
+from plisse.meshes.surfaces import FARTHEST, Surface, load_surface, load_track, stamp_source
 from plisse.scene.colliders import Collider
 from plisse.scene.geometry import Geometry
 from plisse.scene.pins import Pin, select_vertices
 from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Track
 from plisse.scene.sources import MeshSource, place_points
+
+# What was scaled or placed and what moves, by their numbers of positions: the same again is the same object.
+_meshes: Memo[Mesh] = Memo(1_000_000, lambda mesh: len(mesh.X))
+_tracks: Memo[Track] = Memo(10_000_000, lambda track: track.positions.size // 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +45,7 @@ def load_geometry(scene: Scene, base: Path) -> Geometry:
     return Geometry(
         tuple(loaded.mesh for loaded in shells),
         tuple(loaded.placed for loaded in shells),
-        tuple(None if solid is None else Mesh(solid.placed, solid.mesh.triangles) for solid in solids),
+        tuple(None if s is None else _place(s, c) for s, c in zip(solids, scene.colliders, strict=True)),
         tuple(pins),
         tuple(None if solid is None else solid.track for solid in solids),
         tuple(note for loaded in (*shells, *solids) if loaded is not None for note in loaded.surface.notes),
@@ -57,21 +62,39 @@ def load_collider(collider: Collider, base: Path, seed: int, *, moving: bool = T
 
 
 def _load(body: Shell | Collider, base: Path, seed: int, *, solid: bool, moving: bool = False) -> Loaded:
-    assert body.mesh is not None
+    source, scale = body.mesh, body.scale
+    assert source is not None
     try:
-        surface = _read_surface(body.mesh, base, seed, solid=solid)
-        track = load_track(body.mesh, base) if moving and body.mesh.sequence is not None else None
+        surface = _read_surface(source, base, seed, solid=solid)
+        track = _load_track(body, base) if moving and source.sequence is not None else None
     except SceneError as error:
         raise SceneError(f"{body.name}: {error}") from None
-    scale = np.array(body.scale)
-    mesh = surface.mesh if body.scale == (1.0, 1.0, 1.0) else Mesh(surface.mesh.X * scale, surface.mesh.triangles)
+    mesh = surface.mesh
+    if scale != (1.0, 1.0, 1.0):
+        mesh = _meshes.get((surface, scale), lambda: replace(surface.mesh, X=surface.mesh.X * np.array(scale)))
     placed = place_points(mesh.X, translate=body.translate, rotate=body.rotate)
-    _check_places(body.name, placed)
-    if track is not None:
-        moved = [place_points(x * scale, translate=body.translate, rotate=body.rotate) for x in track.positions]
-        track = Track(track.times, np.stack(moved))
-        _check_places(body.name, track.positions)
+    _check_places(body.name, placed if track is None else track.positions)
     return Loaded(surface, mesh, placed, track)
+
+
+def _place(loaded: Loaded, collider: Collider) -> Mesh:
+    """The mesh of a collider in its place."""
+    key = (loaded.mesh, collider.rotate, collider.translate)
+    return _meshes.get(key, lambda: replace(loaded.mesh, X=loaded.placed))
+
+
+def _load_track(body: Shell | Collider, base: Path) -> Track:
+    """How a body that is a sequence moves in the world."""
+    source = body.mesh
+    assert source is not None
+
+    def make() -> Track:
+        track, scale = load_track(source, base), np.array(body.scale)
+        moved = [place_points(x * scale, translate=body.translate, rotate=body.rotate) for x in track.positions]
+        return Track(track.times, np.stack(moved))
+
+    stamp = stamp_source(source, base)
+    return _tracks.get(stamp and (stamp, body.scale, body.rotate, body.translate), make)
 
 
 def _read_surface(source: MeshSource, base: Path, seed: int, *, solid: bool) -> Surface:

@@ -1,8 +1,8 @@
 """Surfaces and moving surfaces from files, folders and generators."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +22,7 @@ from plisse.core.mesh import (
     tell_count,
 )
 from plisse.core.units import length_factor
+from plisse.meshes.memo import Memo, stamp_file
 from plisse.meshes.obj import read_obj_polygons
 from plisse.meshes.ply import read_ply_polygons
 from plisse.meshes.polygons import Polygons, check_polygons, drop_repeats, triangulate
@@ -42,6 +43,8 @@ FARTHEST = 1e9
 SIZES = (1e-3, 100.0)
 # Frames per second of a folder of meshes.
 RATE = 24.0
+# Vertices of all surfaces that are remembered.
+REMEMBERED = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +53,17 @@ class Surface:
 
     mesh: in metres, z up. groups: vertices of the mesh by name of vertex group, sorted, (k,) each.
     vertex_of_id: the mesh's vertex for each vertex of the file, in the file's order, −1 where dropped, shape (n,).
-    notes: what was done or is odd, whole sentences.
+    notes: what was done or is odd, whole sentences. faces: of a sequence, what its first file holds.
     """
 
     mesh: Mesh
     groups: dict[str, Ints]
     vertex_of_id: Ints
     notes: tuple[str, ...]
+    faces: Polygons | None = None
+
+
+_surfaces: Memo[Surface] = Memo(REMEMBERED, lambda surface: len(surface.mesh.X))
 
 
 def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool = False) -> Surface:
@@ -64,24 +71,43 @@ def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool =
 
     A shell must be a clean manifold. A solid, which only collides, may be less than that: its degenerate and duplicated
     triangles are dropped, and what else is wrong with it becomes a note.
+
+    The same source again is the same object, which nobody may change; a file that has changed is read again.
     """
+    stamp = stamp_source(source, base, seed=seed)
+    return _surfaces.get(stamp and (stamp, solid), lambda: _load(source, base, seed=seed, solid=solid))
+
+
+def stamp_source(source: MeshSource, base: Path, *, seed: int = 0) -> Hashable | None:
+    """What tells a source from all others; None where its files are missing or too fresh to be told apart."""
+    if source.shape is not None:
+        return repr(source), seed
+    files = [base / source.file] if source.file is not None else _frames(base / str(source.sequence))
+    stamps = [stamp_file(file) for file in files]
+    return None if None in stamps else (repr(source), *stamps)
+
+
+def _load(source: MeshSource, base: Path, *, seed: int, solid: bool) -> Surface:
     if source.shape is not None:
         mesh = make_shape(source.shape, source.parameters, seed=seed)
         return Surface(mesh, {}, np.arange(len(mesh.X), dtype=np.int32), ())
-    path = base / str(source.file) if source.file is not None else _frames(base / str(source.sequence))[0]
-    return _make_surface(read_polygons(path, object=source.object), path, source, solid=solid)
+    path = base / source.file if source.file is not None else _frames(base / str(source.sequence))[0]
+    polygons = read_polygons(path, object=source.object)
+    surface = _make_surface(polygons, path, source, solid=solid)
+    return surface if source.sequence is None else replace(surface, faces=polygons)
 
 
 def load_track(source: MeshSource, base: Path) -> Track:
     """How the vertices of a sequence's surface, loaded as a solid, move: times [s] (k,) and positions [m] (k, n, 3)."""
-    files = _frames(base / str(source.sequence))
-    first = read_polygons(files[0], object=source.object)
-    surface = _make_surface(first, files[0], source, solid=True)
+    files, surface = _frames(base / str(source.sequence)), load_surface(source, base, solid=True)
+    first = surface.faces
+    assert first is not None
     if files[0].suffix.lower() in SUFFIXES:
         codes, frames, rate = read_usd_track(files[0], object=source.object)
         times = (codes - codes[:1]) / (source.rate or rate)
     else:
-        frames = np.stack([_read_frame(path, files[0], first, source) for path in files])
+        others = [_read_frame(path, files[0], first, source) for path in files[1:]]
+        frames = np.stack([_to_world(first.X, source), *others])
         times = np.arange(len(files)) / (source.rate or RATE)
     if len(times) < 2:
         raise SceneError(f"{base / str(source.sequence)} has only {len(times)} frame(s): a sequence needs two or more.")
