@@ -27,15 +27,19 @@ class Mesh:
 
     X: rest positions [m], shape (n, 3).
     triangles: vertex indices, counter-clockwise seen from outside, shape (m, 3), int32.
+    uv: texture coordinates of the triangles' corners, NaN where there are none, shape (m, 3, 2); None without any.
     """
 
     X: Floats
     triangles: Ints
+    uv: Floats | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "X", np.ascontiguousarray(self.X, dtype=np.float64).reshape(-1, 3))
         triangles = np.ascontiguousarray(self.triangles, dtype=np.int32).reshape(-1, 3)
         object.__setattr__(self, "triangles", triangles)
+        if self.uv is not None:
+            object.__setattr__(self, "uv", np.ascontiguousarray(self.uv, dtype=np.float64).reshape(-1, 3, 2))
 
     @cached_property
     def _half_edges(self) -> tuple[Longs, Longs]:
@@ -316,7 +320,25 @@ def concatenate(meshes: Sequence[Mesh]) -> tuple[Mesh, Longs]:
         # the mesh itself, with what it has computed of itself already
         return meshes[0], offsets
     triangles = [mesh.triangles + np.int32(start) for mesh, start in zip(meshes, offsets[:-1], strict=True)]
-    return Mesh(np.concatenate([mesh.X for mesh in meshes]), np.concatenate(triangles)), offsets
+    uv = None
+    if any(mesh.uv is not None for mesh in meshes):
+        uv = np.concatenate([_nowhere(mesh) if mesh.uv is None else mesh.uv for mesh in meshes])
+    return Mesh(np.concatenate([mesh.X for mesh in meshes]), np.concatenate(triangles), uv), offsets
+
+
+def _nowhere(mesh: Mesh) -> Floats:
+    """Texture coordinates of a mesh without any, in a row with others."""
+    return np.full((len(mesh.triangles), 3, 2), np.nan)
+
+
+def by_vertex(triangles: Ints, corners: Floats, n: int) -> Floats | None:
+    """Values of the triangles' corners (m, 3, k) as values of n vertices, (n, k); None where a vertex has several.
+
+    Vertices of no triangle get NaN.
+    """
+    values = np.full((n, corners.shape[2]), np.nan)
+    values[triangles] = corners
+    return values if np.array_equal(values[triangles], corners, equal_nan=True) else None
 
 
 def rank_neighbours(n: int, i: Ints | Longs, j: Ints | Longs) -> Longs:

@@ -17,6 +17,13 @@ def split_triangles(mesh: Mesh) -> Ints:
     return np.ascontiguousarray(np.concatenate([*parts, side]).astype(np.int32))
 
 
+def split_corners(values: Floats) -> Floats:
+    """Values of the triangles' corners (m, 3, k) at the corners of the next level's triangles, (4m, 3, k)."""
+    middle = 0.5 * (values + values[:, (1, 2, 0)])
+    parts = [np.stack([values[:, i], middle[:, i], middle[:, (i + 2) % 3]], axis=1) for i in range(3)]
+    return np.concatenate([*parts, middle])
+
+
 def midpoints(mesh: Mesh) -> Prolongation:
     """U: even vertices stay, odd ones are the midpoints of their edges; the surface stays what it was."""
     n, k = len(mesh.X), len(mesh.edges)
@@ -48,7 +55,8 @@ def subdivide(mesh: Mesh, *, rule: str) -> tuple[Mesh, Prolongation, Prolongatio
     """The next level's rest mesh, its prolongation by the rule "loop" or "linear", and the midpoints."""
     U = midpoints(mesh)
     P = loop(mesh) if rule == "loop" else U
-    return Mesh(P(mesh.X), split_triangles(mesh)), P, U
+    uv = None if mesh.uv is None else split_corners(mesh.uv)
+    return Mesh(P(mesh.X), split_triangles(mesh), uv), P, U
 
 
 def _beta(valence: Floats) -> Floats:

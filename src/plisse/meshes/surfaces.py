@@ -172,7 +172,7 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
         told = tell_count(len(repeating), "a face", "{} faces")
         which = tell_count(len(repeating), f"{first}", f"the first is {first}")
         raise SceneError(f"{name} has {told} with a corner twice or less than three corners, {which}: {mend}.")
-    triangles, face = triangulate(slim, name)
+    triangles, face, uv = triangulate(slim, name)
     if len(triangles) > len(slim.numbers):
         told = tell_count(int((slim.sizes > 3).sum()), "a face", "{} faces")
         notes.append(f"has {told} of more than three corners, cut into triangles")
@@ -194,8 +194,9 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
         if dropped:
             told = tell_count(dropped, "a triangle", "{} triangles")
             notes.append(f"has {told} without area or given twice, which a collider can do without")
-        triangles, face = triangles[keep], face[keep]
+        triangles, face, uv = triangles[keep], face[keep], None if uv is None else uv[keep]
     mesh, vertex_of_id, ids = drop_loose(X, triangles)
+    mesh = replace(mesh, uv=uv)
     names = Names(lambda i: polygons.name_vertex(int(ids[i])), lambda t: slim.name_face(int(face[t])))
     if solid:
         if not len(mesh.triangles):

@@ -170,7 +170,7 @@ def _rules(scene: Scene, base: Geometry) -> tuple[str | None, ...]:
 
 
 def _placed(mesh: Mesh, X: Floats) -> Mesh:
-    return mesh if np.array_equal(mesh.X, X) else Mesh(X, mesh.triangles)
+    return mesh if np.array_equal(mesh.X, X) else replace(mesh, X=X)
 
 
 def _finer_pins(below: Geometry, sizes: list[int], U: Any) -> tuple[tuple[Ints, ...], ...]:

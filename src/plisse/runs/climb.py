@@ -172,7 +172,8 @@ class Run:
 
     def _begin(self, system: System) -> None:
         self.kept.pop(system.level, None)
-        self.store.begin_level(system.level, system.everything.triangles, system.body, len(self.scene.shells))
+        mesh, shells = system.everything, len(self.scene.shells)
+        self.store.begin_level(system.level, mesh.triangles, system.body, shells, uv=mesh.uv)
         self.store.write_frame(system.level, 0, system.x0)
 
     def _frames(self, state: State) -> int:

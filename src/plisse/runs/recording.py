@@ -29,7 +29,8 @@ class RecordedBody:
 
     framed: whether pictures are to hold it, as they do shells and colliders that move by themselves.
     material: its name, none for colliders; constants: the material's numbers, in SI units. triangles: shape (m, 3),
-    numbered from the body's own first vertex. first, last: its rows in a frame (none for a half-space).
+    numbered from the body's own first vertex. first, last: its rows in a frame (none for a half-space). uv: texture
+    coordinates of the triangles' corners, shape (m, 3, 2), None where it has none.
     """
 
     name: str
@@ -40,6 +41,7 @@ class RecordedBody:
     last: int
     constants: Mapping[str, float] = field(default_factory=dict)
     framed: bool = True
+    uv: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +199,7 @@ def _find_bodies(path: Path, scene: Scene) -> tuple[RecordedBody, ...]:
     try:
         with np.load(path) as stored:
             triangles, body, shells = stored["triangles"], stored["body"], int(stored["shells"])
+            uv = stored["uv"] if "uv" in stored else np.full((len(triangles), 3, 2), np.nan)
     except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
         raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
     solids = [collider for collider in scene.colliders if collider.half_space is None]
@@ -205,6 +208,9 @@ def _find_bodies(path: Path, scene: Scene) -> tuple[RecordedBody, ...]:
     for number, name in enumerate(names):
         first, last = (int(k) for k in np.searchsorted(body, (number, number + 1)))
         own = np.ascontiguousarray(triangles[of_triangle == number] - first, dtype=np.int32)
+        texture = uv[of_triangle == number]
+        # faces without coordinates in a body that has some are all at one place of its texture
+        known = None if np.isnan(texture).all() else np.nan_to_num(texture)
         material = scene.shells[number].material if number < shells else None
         constants: dict[str, float] = {}
         if material is not None:
@@ -213,7 +219,7 @@ def _find_bodies(path: Path, scene: Scene) -> tuple[RecordedBody, ...]:
         word = None if material is None else material.name
         source = solids[number - shells].mesh if number >= shells else None
         framed = number < shells or (source is not None and source.sequence is not None)
-        out.append(RecordedBody(name, number < shells, word, own, first, last, constants, framed))
+        out.append(RecordedBody(name, number < shells, word, own, first, last, constants, framed, known))
     return tuple(out)
 
 

@@ -62,6 +62,11 @@ and colliders; colliders pass through each other, and fixed pins are not checked
 midpoint of an edge is pinned where both its ends are pinned by the same pin."""
 
 
+SHAPE_NOTE = """\
+Centred at the origin, facing outwards or up. Flat shapes have themselves as texture coordinates, the longer side from 0
+to 1; open cylinders are unrolled, the circumference from 0 to 1."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One key as it is shown."""
@@ -160,7 +165,7 @@ def as_markdown() -> str:
             out.append(PLACES)
         if record is Keyframe:
             out.append(KEYFRAMES)
-    out += ["## Shapes", "Centred at the origin, facing outwards or up."]
+    out += ["## Shapes", SHAPE_NOTE]
     for name, function in SHAPES.items():
         out += [f"### `{name}`", _first_line(function), _markdown_table([_shape_row(f) for f in shape_fields(name)])]
     out += ["### `floor`", "A level half-space; colliders only.", _markdown_table([_FLOOR])]

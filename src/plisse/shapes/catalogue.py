@@ -29,6 +29,7 @@ from plisse.shapes.patches import (
     fill_circle,
     hat_profile,
     icosahedron_faces,
+    lay_out,
     profile_area,
     revolve,
 )
@@ -61,7 +62,7 @@ def grid(
     points, well spread) or "equilateral" (rows of equilateral triangles, halves at their ends).
     """
     size = check_length("grid", "width", width), check_length("grid", "height", height)
-    return fill_rectangle("grid", size, resolution, vertices, diagonals, seed)
+    return lay_out(fill_rectangle("grid", size, resolution, vertices, diagonals, seed))
 
 
 def strip(
@@ -75,7 +76,7 @@ def strip(
 ) -> Mesh:
     """A long, narrow rectangle in the xy plane, meshed as a grid."""
     size = check_length("strip", "length", length), check_length("strip", "width", width)
-    return fill_rectangle("strip", size, resolution, vertices, diagonals, seed)
+    return lay_out(fill_rectangle("strip", size, resolution, vertices, diagonals, seed))
 
 
 def disc(
@@ -97,14 +98,14 @@ def disc(
     if hole is None:
         check_vertices("disc", 3.0 * (rings or 0) ** 2, asked=True)
         X, triangles, _ = fill_circle(radius, rings or max(1, round((((count - 1) / 3 + 0.25) ** 0.5) - 0.5)))
-        return Mesh(X, triangles)
+        return lay_out(Mesh(X, triangles))
     hole = check_length("disc", "hole", hole)
     if hole >= radius:
         raise SceneError(f"A disc's hole of {hole:g} m leaves nothing of its radius of {radius:g} m: make it smaller.")
     area = (radius**2 - hole**2) * np.pi
     edge = (area / (ROW * count)) ** 0.5 if rings is None else (radius - hole) / (ROW * rings)
     check_vertices("disc", area / (ROW * edge**2), asked=True)
-    return revolve(np.array([(hole, 0.0), (radius, 0.0)]), edge)
+    return lay_out(revolve(np.array([(hole, 0.0), (radius, 0.0)]), edge))
 
 
 def sphere(
@@ -139,7 +140,10 @@ def cylinder(
     along: Annotated[int | None, "cells from bottom to top (square cells when not given)"] = None,
     closed: Annotated[bool, "with plain lids"] = True,
 ) -> Mesh:
-    """A cylinder about the z axis, with caps when closed: multiples of six around mesh these evenly."""
+    """A cylinder about the z axis, with caps when closed: multiples of six around mesh these evenly.
+
+    An open one has texture coordinates: it is unrolled from an angle of 0 on, its circumference from 0 to 1.
+    """
     radius, height = check_length("cylinder", "radius", radius), check_length("cylinder", "height", height)
     around = check_count("cylinder", "around", around, least=3)
     if not isinstance(closed, bool):
@@ -156,7 +160,10 @@ def cylinder(
     index = np.arange((along + 1) * around).reshape(along + 1, around)
     side = cut_cells(np.concatenate((index, index[:, :1]), axis=1), checkerboard(along, around))
     if not closed:
-        return Mesh(X.reshape(-1, 3), side)
+        u, v = np.arange(around + 1) / around, height / (2 * np.pi * radius) * np.arange(along + 1) / along
+        unrolled = np.stack(np.meshgrid(u, v), axis=2).reshape(-1, 2)
+        places = np.arange(len(unrolled)).reshape(along + 1, around + 1)
+        return Mesh(X.reshape(-1, 3), side, unrolled[cut_cells(places, checkerboard(along, around))])
 
     cap, cap_triangles, rim = fill_circle(radius, around // 6)
     inner = np.setdiff1d(np.arange(len(cap)), rim)
