@@ -1,6 +1,7 @@
 """The one exception that a user's mistake raises."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -17,3 +18,14 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """A parenthesis that names the nearest known word, or nothing: ' (did you mean "friction"?)'."""
     near = get_close_matches(word, list(known), n=1)
     return f' (did you mean "{near[0]}"?)' if near else ""
+
+
+@contextmanager
+def inside(where: str) -> Iterator[None]:
+    """Put the place in front of a SceneError's sentence."""
+    try:
+        yield
+    except SceneError as error:
+        # the same error, which may carry more than its words
+        error.args = (f"{where}: {error}",)
+        raise

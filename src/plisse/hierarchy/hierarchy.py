@@ -78,7 +78,8 @@ def build_levels(bodies: Sequence[Mesh], *, levels: int, rules: Sequence[str | N
 
 def is_flat(mesh: Mesh) -> bool:
     """Whether all rest positions lie in one plane."""
-    centred = mesh.X - mesh.X.mean(axis=0)
+    X = mesh.X if mesh.rest is None else mesh.rest.reshape(-1, 3)
+    centred = X - X.mean(axis=0)
     extent = float(np.abs(centred).max())
     normal = np.linalg.svd(centred.T @ centred)[0][:, 2]
     return bool(np.abs(centred @ normal).max() <= FLAT * extent)

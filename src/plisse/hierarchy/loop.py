@@ -55,8 +55,13 @@ def subdivide(mesh: Mesh, *, rule: str) -> tuple[Mesh, Prolongation, Prolongatio
     """The next level's rest mesh, its prolongation by the rule "loop" or "linear", and the midpoints."""
     U = midpoints(mesh)
     P = loop(mesh) if rule == "loop" else U
+    triangles = split_triangles(mesh)
     uv = None if mesh.uv is None else split_corners(mesh.uv)
-    return Mesh(P(mesh.X), split_triangles(mesh), uv), P, U
+    rest = None if mesh.rest is None else split_corners(mesh.rest)
+    if rest is not None and rule == "loop":
+        assert mesh.rest_places is not None, "a rest shape with seams is refined by midpoints"
+        rest = P(mesh.rest_places)[triangles]
+    return Mesh(P(mesh.X), triangles, uv, rest), P, U
 
 
 def _beta(valence: Floats) -> Floats:

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from plisse.core.errors import SceneError
+from plisse.core.errors import SceneError, inside
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.core.units import told
+from plisse.loading.frames import read_start
+from plisse.loading.rest import add_rest, describe_rest
 from plisse.meshes.memo import Memo
 from plisse.meshes.surfaces import FARTHEST, Surface, load_surface, load_track, stamp_source
 from plisse.scene.colliders import Collider
@@ -34,7 +36,7 @@ class Loaded:
 
 def load_geometry(scene: Scene, base: Path) -> Geometry:
     """Load, scale and place all surfaces; relative files are looked up from base."""
-    shells = [load_shell(shell, base, scene.seed) for shell in scene.shells]
+    shells = [_start(load_shell(shell, base, scene.seed), shell, base) for shell in scene.shells]
     for shell, loaded in zip(scene.shells, shells, strict=True):
         _check_pressure(shell, loaded.mesh)
     solids = [None if c.mesh is None else load_collider(c, base, scene.seed) for c in scene.colliders]
@@ -48,12 +50,33 @@ def load_geometry(scene: Scene, base: Path) -> Geometry:
         tuple(None if s is None else _place(s, c) for s, c in zip(solids, scene.colliders, strict=True)),
         tuple(pins),
         tuple(None if solid is None else solid.track for solid in solids),
-        tuple(note for loaded in (*shells, *solids) if loaded is not None for note in loaded.surface.notes),
+        tuple(note for loaded in (*shells, *solids) if loaded is not None for note in loaded.surface.notes)
+        + tuple(f"{s.name} {note}." for s, loaded in zip(scene.shells, shells, strict=True) for note in _notes(loaded)),
     )
 
 
 def load_shell(shell: Shell, base: Path, seed: int) -> Loaded:
-    return _load(shell, base, seed, solid=False)
+    """The shell as it starts from its own mesh."""
+    loaded = _load(shell, base, seed, solid=False)
+    if shell.rest is None:
+        return loaded
+    with inside(shell.name):
+        return replace(loaded, mesh=add_rest(shell, loaded.surface, loaded.mesh, base))
+
+
+def _start(loaded: Loaded, shell: Shell, base: Path) -> Loaded:
+    """The shell where it starts, which may be a frame of another run."""
+    if shell.start is None:
+        return loaded
+    with inside(shell.name):
+        placed = read_start(shell.start, shell.name, loaded.mesh, base)
+    _check_places(shell.name, placed)
+    return replace(loaded, placed=placed)
+
+
+def _notes(loaded: Loaded) -> list[str]:
+    note = None if loaded.mesh.rest is None else describe_rest(loaded.mesh)
+    return [] if note is None else [note]
 
 
 def load_collider(collider: Collider, base: Path, seed: int, *, moving: bool = True) -> Loaded:
@@ -64,11 +87,9 @@ def load_collider(collider: Collider, base: Path, seed: int, *, moving: bool = T
 def _load(body: Shell | Collider, base: Path, seed: int, *, solid: bool, moving: bool = False) -> Loaded:
     source, scale = body.mesh, body.scale
     assert source is not None
-    try:
+    with inside(body.name):
         surface = _read_surface(source, base, seed, solid=solid)
         track = _load_track(body, base) if moving and source.sequence is not None else None
-    except SceneError as error:
-        raise SceneError(f"{body.name}: {error}") from None
     mesh = surface.mesh
     if scale != (1.0, 1.0, 1.0):
         mesh = _meshes.get((surface, scale), lambda: replace(surface.mesh, X=surface.mesh.X * np.array(scale)))

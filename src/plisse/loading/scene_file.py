@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from plisse.core.errors import SceneError
-from plisse.loading.scene_table import inside, scene_from_dict, scene_to_dict
+from plisse.core.errors import SceneError, inside
+from plisse.loading.scene_table import scene_from_dict, scene_to_dict
 from plisse.scene.presets import DEFAULT_MATERIAL
 from plisse.scene.scene import Scene
 

@@ -138,7 +138,7 @@ def triangulate(polygons: Polygons, name: str) -> tuple[Ints, Longs, Floats | No
     Quads are cut along their shorter diagonal unless it lies outside; convex faces become fans, others are cut ear
     by ear in the plane of their Newell normal. Faces have at least three corners.
     """
-    places = _cut_faces(polygons, name)
+    places = cut_faces(polygons, name)
     uv = None if polygons.uv is None else polygons.uv[places]
     return (
         polygons.corners[places].astype(np.int32),
@@ -147,7 +147,7 @@ def triangulate(polygons: Polygons, name: str) -> tuple[Ints, Longs, Floats | No
     )
 
 
-def _cut_faces(polygons: Polygons, name: str) -> Longs:
+def cut_faces(polygons: Polygons, name: str) -> Longs:
     """The triangles by their corners' places among the corners of all faces, shape (m, 3)."""
     sizes, corners, starts = polygons.sizes, polygons.corners, polygons.starts
     if (sizes == 3).all():

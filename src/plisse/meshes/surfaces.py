@@ -53,7 +53,7 @@ class Surface:
 
     mesh: in metres, z up. groups: vertices of the mesh by name of vertex group, sorted, (k,) each.
     vertex_of_id: the mesh's vertex for each vertex of the file, in the file's order, −1 where dropped, shape (n,).
-    notes: what was done or is odd, whole sentences. faces: of a sequence, what its first file holds.
+    notes: what was done or is odd, whole sentences. faces: what the file holds, None for a generated shape.
     """
 
     mesh: Mesh
@@ -93,8 +93,7 @@ def _load(source: MeshSource, base: Path, *, seed: int, solid: bool) -> Surface:
         return Surface(mesh, {}, np.arange(len(mesh.X), dtype=np.int32), ())
     path = base / source.file if source.file is not None else _frames(base / str(source.sequence))[0]
     polygons = read_polygons(path, object=source.object)
-    surface = _make_surface(polygons, path, source, solid=solid)
-    return surface if source.sequence is None else replace(surface, faces=polygons)
+    return _make_surface(polygons, path, source, solid=solid)
 
 
 def load_track(source: MeshSource, base: Path) -> Track:
@@ -177,15 +176,7 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
         told = tell_count(int((slim.sizes > 3).sum()), "a face", "{} faces")
         notes.append(f"has {told} of more than three corners, cut into triangles")
 
-    # to metres, z up
-    X = polygons.X
-    if path.suffix.lower() not in SUFFIXES:
-        X = _to_world(X, source)
-    used = np.unique(slim.corners)
-    far = used[~(np.abs(X[used]) <= FARTHEST).all(axis=1)]
-    if len(far):
-        where = polygons.name_vertex(int(far[0]))
-        raise SceneError(f"{name} has a coordinate beyond {FARTHEST:g} m at {where}: correct its unit.")
+    X = read_places(slim, path, source)
     if solid:
         mesh = Mesh(X, triangles)
         keep = flatness(mesh) > DEGENERATE
@@ -213,7 +204,19 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
     size = float(np.linalg.norm(np.ptp(mesh.X, axis=0)))
     if not SIZES[0] <= size <= SIZES[1]:
         notes.append(f"measures {size:.3g} m across; if that is not meant, set unit")
-    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, tuple(f"{name} {note}." for note in notes))
+    told_of = tuple(f"{name} {note}." for note in notes)
+    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, told_of, polygons)
+
+
+def read_places(polygons: Polygons, path: Path, source: MeshSource) -> Floats:
+    """Positions of a file's vertices in metres, z up, (n, 3); SceneError where those in use are beyond reason."""
+    X = polygons.X if path.suffix.lower() in SUFFIXES else _to_world(polygons.X, source)
+    used = np.unique(polygons.corners)
+    far = used[~(np.abs(X[used]) <= FARTHEST).all(axis=1)]
+    if len(far):
+        where = polygons.name_vertex(int(far[0]))
+        raise SceneError(f"{path} has a coordinate beyond {FARTHEST:g} m at {where}: correct its unit.")
+    return X
 
 
 def drop_loose(X: Floats, triangles: Ints) -> tuple[Mesh, Ints, Longs]:

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from plisse.contact.candidates import build
 from plisse.contact.check import Detector
-from plisse.core.errors import SceneError
+from plisse.core.errors import SceneError, counted
 from plisse.core.mesh import Floats, Mesh
 from plisse.meshes.ply import write_ply
 from plisse.progressive.assemble import System
@@ -98,14 +99,57 @@ def _winding_number(mesh: Mesh, point: Floats) -> float:
     return float(np.arctan2(volume, la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb).sum() / (2.0 * np.pi))
 
 
+def check_strain(system: System) -> None:
+    """Raises SceneError where a triangle starts beyond its strain limit, as it may if its rest shape is another one."""
+    if system.strain_limit is None:
+        return
+    limited = np.flatnonzero(np.isfinite(system.model.limits))
+    stretch, limit = system.strain_limit.stretches(system.x0)[:, 0], system.model.limits[limited]
+    over = stretch >= limit
+    if over.any():
+        worst = int(np.argmax(stretch / limit))
+        body = system.body[system.model.mesh.triangles[:, 0]]
+        own = limited[worst] - int(np.searchsorted(body, body[limited[worst]]))
+        raise SceneError(
+            f"{system.scene.shells[body[limited[worst]]].name} starts with {counted(int(over.sum()), 'triangle')} "
+            f"beyond the strain limit, the worst, triangle {own} (counted from 0), stretched to {stretch[worst]:.3g} "
+            f"where {limit[worst]:g} is allowed: raise strain_limit, or start from a shape nearer to the rest shape."
+        )
+
+
+def check_own_shapes(system: System, detector: Detector) -> None:
+    """Raises SceneError where the mesh of a shell that starts from a saved frame touches or crosses itself.
+
+    Contact keeps parts as far apart as the mesh has them, so it would let such parts through each other.
+    """
+    mesh, started = system.everything, np.array([shell.start is not None for shell in system.scene.shells])
+    if not started.any():
+        return
+    # each body by itself, away from the others
+    apart = mesh.X + np.outer(system.body, [2.0 * float(np.ptp(mesh.X, axis=0).max()), 0.0, 0.0])
+    near = build(system.surface, apart, np.zeros_like(apart), 0.0)
+    found = [(int(pair[0]), int(pair[3])) for pair in (*near.pt, *near.ee)]
+    if detector.count(apart):
+        found += [(mesh.edges[edge][0], mesh.triangles[face][0]) for edge, face in detector.intersections(apart)]
+    wrong = next((pair for pair in found if started[system.body[pair[0]]]), None)
+    if wrong is not None:
+        raise SceneError(
+            f"{system.name_of(wrong[0])} starts from a saved frame, but its own mesh touches or crosses itself near "
+            f"vertices {system.name_vertices(wrong)} (counted from 0), where contact would not hold: mend the mesh "
+            "there."
+        )
+
+
 def check_start(system: System) -> None:
     """Raises SceneError where bodies start inside of each other or closer than the contact offset."""
+    check_strain(system)
     if not system.scene.contact.enabled:
         return
     mesh = system.everything
     detector = Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell)
     if detector.count(system.x0):
         raise _crossed(system, detector.intersections(system.x0))
+    check_own_shapes(system, detector)
     system.check_start()
 
 

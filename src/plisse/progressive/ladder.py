@@ -149,6 +149,8 @@ class Ladder:
         ):
             raise SceneError("The meshes of the scene were changed, and its states do not fit them: start it anew.")
         same = scene.hierarchy.levels == self.finest + 1
+        rests = zip(self.base.shells, geometry.shells, strict=True)
+        same = same and all(np.array_equal(a.rest_corners, b.rest_corners) for a, b in rests)
         kept = same and _rules(scene, geometry) == self.hierarchy.rules
         hierarchy = self.hierarchy if kept else _build(scene, geometry)
         return Ladder(replace(scene, contact=settled), geometry, hierarchy, self.extra)
@@ -164,8 +166,13 @@ def _build(scene: Scene, base: Geometry) -> Hierarchy:
 
 
 def _rules(scene: Scene, base: Geometry) -> tuple[str | None, ...]:
-    """How each body grows finer: curved shells and refined colliders by Loop's rule, flat shells as the scene says."""
-    shells = [scene.hierarchy.proxy.prolongation if is_flat(mesh) else "loop" for mesh in base.shells]
+    """How each body grows finer: curved shells and refined colliders by Loop's rule, flat shells as the scene says.
+
+    Shells whose rest shape has seams take midpoints.
+    """
+    flat = scene.hierarchy.proxy.prolongation
+    # the two sides of a seam are apart at rest, and a smooth rule would mix them
+    shells = ["linear" if mesh.rest_places is None else flat if is_flat(mesh) else "loop" for mesh in base.shells]
     return (*shells, *("loop" if c.refine else None for c in scene.colliders if c.mesh is not None))
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from plisse.core.errors import inside
 from plisse.core.mesh import Mesh
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import load_scene
-from plisse.loading.scene_table import inside
 from plisse.meshes.surfaces import load_surface
 from plisse.progressive.assemble import System
 from plisse.progressive.feasibility import (

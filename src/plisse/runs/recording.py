@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints
+from plisse.loading.frames import FrameMesh, find_frames, read_frame, read_frame_mesh
 from plisse.loading.scene_file import scene_from_dict
 from plisse.runs.store import RunStore
 from plisse.scene.colliders import Collider, move_half_space
@@ -93,17 +92,7 @@ class Recording:
     def positions(self, number: int) -> Floats:
         """All vertices of the frame with that number, shape (n, 3) [m]."""
         path = self.folder / f"level-{self.level}" / f"frame-{number:04d}.npy"
-        try:
-            x = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise SceneError(
-                f"The frame {path} cannot be read ({error}): go on with its run to write it again."
-            ) from None
-        if x.shape != (self.vertices, 3):
-            raise SceneError(
-                f"The frame {path} holds an array of {x.shape}, not {(self.vertices, 3)}: run the scene again."
-            )
-        return np.ascontiguousarray(x, dtype=np.float64)
+        return read_frame(path, vertices=self.vertices, remedy="go on with its run to write it again")
 
     def places(self, index: int, bodies: Sequence[RecordedBody]) -> Iterator[Floats]:
         """Positions [m] of each of the given bodies or planes in the index-th frame, shape (n, 3) each."""
@@ -129,7 +118,7 @@ def open_recording(folder: Path, level: int | None = None) -> Recording:
     """The recording in a run folder: of one level, by default of the finest that has frames."""
     store = RunStore.open(folder)
     present = {int(path.name[6:]): path for path in folder.glob("level-*") if path.name[6:].isdigit()}
-    frames = {k: numbers for k, path in sorted(present.items()) if (numbers := _find_frames(path))}
+    frames = {k: numbers for k, path in sorted(present.items()) if (numbers := find_frames(path))}
     if not frames:
         raise SceneError(f"The run {folder} has no frames yet: run the scene first.")
     if level is not None and level not in frames:
@@ -139,7 +128,7 @@ def open_recording(folder: Path, level: int | None = None) -> Recording:
     static = scene.time.mode == "static"
     period = scene.time.step * (scene.time.frame_every or 1)
     times = _find_times(folder / f"level-{level}", frames[level], period)
-    bodies = _find_bodies(folder / f"level-{level}" / "mesh.npz", scene)
+    bodies = _find_bodies(read_frame_mesh(folder / f"level-{level}" / "mesh.npz"), scene)
     recording = Recording(
         folder,
         scene.name,
@@ -152,11 +141,6 @@ def open_recording(folder: Path, level: int | None = None) -> Recording:
         STILLS if static else 1.0 / period,
     )
     return replace(recording, planes=_find_planes(scene, recording))
-
-
-def _find_frames(folder: Path) -> tuple[int, ...]:
-    names = (re.fullmatch(r"frame-(\d{4,})\.npy", path.name) for path in folder.iterdir())
-    return tuple(sorted(int(name[1]) for name in names if name))
 
 
 def _list(levels: Mapping[int, Any]) -> str:
@@ -195,22 +179,16 @@ def _read_steps(path: Path) -> Iterator[dict[str, Any]]:
             yield entry
 
 
-def _find_bodies(path: Path, scene: Scene) -> tuple[RecordedBody, ...]:
-    try:
-        with np.load(path) as stored:
-            triangles, body, shells = stored["triangles"], stored["body"], int(stored["shells"])
-            uv = stored["uv"] if "uv" in stored else np.full((len(triangles), 3, 2), np.nan)
-    except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
-        raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
+def _find_bodies(mesh: FrameMesh, scene: Scene) -> tuple[RecordedBody, ...]:
     solids = [collider for collider in scene.colliders if collider.half_space is None]
-    of_triangle, out = body[triangles[:, 0]], []
+    shells, out = mesh.shells, []
     names = [shell.name for shell in scene.shells] + [solid.name for solid in solids]
     for number, name in enumerate(names):
-        first, last = (int(k) for k in np.searchsorted(body, (number, number + 1)))
-        own = np.ascontiguousarray(triangles[of_triangle == number] - first, dtype=np.int32)
-        texture = uv[of_triangle == number]
-        # faces without coordinates in a body that has some are all at one place of its texture
-        known = None if np.isnan(texture).all() else np.nan_to_num(texture)
+        (first, last), chosen = mesh.rows(number), mesh.of_body(number)
+        own = np.ascontiguousarray(mesh.triangles[chosen] - first, dtype=np.int32)
+        uv = None if mesh.uv is None or np.isnan(mesh.uv[chosen]).all() else mesh.uv[chosen]
+        # faces without coordinates in a body that has some lie at one point of its texture
+        uv = None if uv is None else np.nan_to_num(uv)
         material = scene.shells[number].material if number < shells else None
         constants: dict[str, float] = {}
         if material is not None:
@@ -219,7 +197,7 @@ def _find_bodies(path: Path, scene: Scene) -> tuple[RecordedBody, ...]:
         word = None if material is None else material.name
         source = solids[number - shells].mesh if number >= shells else None
         framed = number < shells or (source is not None and source.sequence is not None)
-        out.append(RecordedBody(name, number < shells, word, own, first, last, constants, framed, known))
+        out.append(RecordedBody(name, number < shells, word, own, first, last, constants, framed, uv))
     return tuple(out)
 
 

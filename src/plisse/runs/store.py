@@ -27,6 +27,7 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Ints, frozen
 from plisse.core.state import Checkpoint, Couplings, State
+from plisse.loading.frames import read_frame
 from plisse.scene.geometry import Geometry
 from plisse.scene.schedule import Track
 
@@ -219,11 +220,7 @@ class RunStore:
 
     def read_frame(self, level: int, number: int) -> Floats:
         """Positions (n, 3) [m] of one frame."""
-        path = self.folder / f"level-{level}" / f"frame-{number:04d}.npy"
-        try:
-            return np.asarray(np.load(path))
-        except (OSError, ValueError, EOFError) as error:
-            raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
+        return read_frame(self.folder / f"level-{level}" / f"frame-{number:04d}.npy")
 
     # --- files ------------------------------------------------------------------------------------------------------
 
@@ -304,7 +301,8 @@ def _pack_mesh(name: str, mesh: Mesh) -> dict[str, Any]:
 
 def _unpack_geometry(stored: dict[str, Any]) -> Geometry:
     def mesh(name: str) -> Mesh:
-        return Mesh(stored[f"{name}-X"], stored[f"{name}-triangles"], stored.get(f"{name}-uv"))
+        more = (stored.get(f"{name}-{key}") for key in ("uv", "rest"))
+        return Mesh(stored[f"{name}-X"], stored[f"{name}-triangles"], *more)
 
     shells = tuple(mesh(f"shell-{i}") for i in takewhile(lambda i: f"shell-{i}-X" in stored, count()))
     pins = [

@@ -8,7 +8,7 @@ from typing import Any
 
 from plisse.core.record import Entry, entries
 from plisse.core.units import UNITS
-from plisse.core.values import Choice, Json, Number
+from plisse.core.values import Choice, Json, Number, Word
 from plisse.scene.colliders import Collider, HalfSpace
 from plisse.scene.levels import Levels
 from plisse.scene.loads import Pressure, Wind
@@ -18,7 +18,7 @@ from plisse.scene.presets import PRESETS
 from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Keyframe
 from plisse.scene.settings import Contact, Solver, Time
-from plisse.scene.sources import MeshSource
+from plisse.scene.sources import MeshSource, SavedFrame
 from plisse.shapes.catalogue import SHAPES, shape_fields
 from plisse.shapes.parameters import ShapeField
 
@@ -31,6 +31,7 @@ TABLES: tuple[tuple[str, type], ...] = (
     ("pressure = { … }", Pressure),
     ("[[shell.pin]]", Pin),
     ("sphere = { … }", Ball),
+    ("start = { … }", SavedFrame),
     ("[[collider]]", Collider),
     ("half_space = { … }", HalfSpace),
     ("[[collider.motion]] and [[shell.pin.motion]]", Keyframe),
@@ -153,7 +154,7 @@ def as_markdown() -> str:
     ]
     for heading, record in TABLES:
         level = "##" if heading.startswith(("[", "Top")) and "." not in heading else "###"
-        title = heading if not heading.startswith(("[", "material", "pressure", "sphere", "half")) else f"`{heading}`"
+        title = f"`{heading}`" if heading.startswith("[") or "=" in heading else heading
         out += [f"{level} {title}", _first_line(record), _markdown_table(list(_rows(record)))]
         if record is Material:
             out.append(
@@ -196,7 +197,8 @@ def _object(record: type) -> Json:
     properties = {entry.key: _property(entry) for entry in entries(record)}
     required = [entry.key for entry in entries(record) if entry.required and record is not Material]
     if record in (Shell, Collider):
-        properties |= {entry.key: _property(entry) for entry in entries(MeshSource)} | _shape_properties()
+        source = {entry.key: _property(entry) for entry in entries(MeshSource)} | _shape_properties()
+        properties |= {key: value for key, value in source.items() if key not in properties}
         properties["shape"] = {"enum": [*SHAPES, *(["floor"] if record is Collider else [])]}
     if record is Material:
         properties["preset"] = {"enum": list(PRESETS), "description": "whose values the other keys replace"}
@@ -216,6 +218,8 @@ def _property(entry: Entry) -> Json:
             value = {"anyOf": [{"enum": list(PRESETS)}, value]}
         if entry.inner is Pressure:
             value = {"anyOf": [Number("Pa").json(), _keys(Number("Pa").json()), value]}
+        if entry.inner is SavedFrame:
+            value = {"anyOf": [Word().json(), value]}
     else:
         assert entry.kind is not None
         value = entry.kind.json()
