@@ -17,6 +17,7 @@ from plisse.meshes.obj import write_obj
 from plisse.meshes.ply import write_ply
 from plisse.meshes.repair import repair_mesh
 from plisse.meshes.surfaces import Surface, load_surface
+from plisse.runs.checks import check_mesh_file
 from plisse.scene.sources import MeshSource
 from plisse.shapes.catalogue import box, cylinder, disc, grid
 
@@ -263,6 +264,14 @@ def test_an_open_cylinder_is_unrolled() -> None:
     # the circle is a polygon of 12 sides
     assert np.abs(lengths / true - 1.0).max() < 0.013 and mesh.uv[..., 0].max() == 1.0
     assert cylinder(around=6).uv is None
+
+
+def test_check_tells_of_them(tmp_path: Path) -> None:
+    for mesh, told in ((seamed(), "  texture coordinates (UVs), with seams"), (grid(), "  texture coordinates (UVs)")):
+        write_obj(tmp_path / "a.obj", mesh.X, mesh.triangles, uv=mesh.uv)
+        assert told in check_mesh_file(tmp_path / "a.obj")
+        write_obj(tmp_path / "a.obj", mesh.X, mesh.triangles)
+        assert not any("UVs" in line for line in check_mesh_file(tmp_path / "a.obj"))
 
 
 def test_nothing_is_asked_of_a_file_without_faces(tmp_path: Path) -> None:
