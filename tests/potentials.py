@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,7 +45,15 @@ def curved_sheet() -> Mesh:
     return Mesh(X, flat.triangles)
 
 
+def sewn_tube() -> Mesh:
+    """A tube whose rest shape is a flat pattern, a little wider, with a seam along its side."""
+    tube = shapes.cylinder(0.1, 0.2, around=9, along=3, closed=False)
+    assert tube.uv is not None
+    return replace(tube, rest=np.concatenate([0.65 * tube.uv, np.zeros((len(tube.triangles), 3, 1))], axis=2))
+
+
 SHEET = curved_sheet()
+TUBE = sewn_tube()
 FINER, LOOP = subdivide(SHEET, rule="loop")
 BALL = shapes.sphere(0.2, subdivisions=1)
 
@@ -158,6 +166,8 @@ CASES: dict[str, Case] = {
         lambda k: Membrane(SHEET, E=full(SHEET, k), nu=full(SHEET, 0.3), thickness=full(SHEET, 1e-3)),
         crumpled(SHEET, 0.02),
     ),
+    "membrane of a pattern": Case(lambda k: make_elastic(TUBE, k)[0], crumpled(TUBE, 0.01)),
+    "bending of a pattern": Case(lambda k: make_elastic(TUBE, k)[1], crumpled(TUBE, 0.01), exact_projection=False),
     "membrane, compression 0.3": Case(lambda k: make_membrane(k, 0.3), wrinkled),
     "membrane, compression 0.03": Case(lambda k: make_membrane(k, 0.03), wrinkled),
     "bending": Case(

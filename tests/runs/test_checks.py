@@ -89,7 +89,10 @@ def test_friction_of_its_own_is_told(tmp_path):
     assert "  ground: collider, half-space, friction 0" in lines
 
 
-@pytest.mark.parametrize("path", [path for path in GALLERY if "walk" not in path.name], ids=lambda path: path.stem)
+# two scenes need files that are made when they are copied
+@pytest.mark.parametrize(
+    "path", [p for p in GALLERY if p.stem[3:] not in ("walk", "skirt")], ids=lambda path: path.stem
+)
 def test_the_gallery_can_be_simulated(path, tmp_path, capsys):
     assert main(["check", str(path)]) == 0
     out, err = capsys.readouterr()

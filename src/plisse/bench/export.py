@@ -62,7 +62,7 @@ def _record(folder: Path) -> None:
     store = RunStore.create(folder, scene_to_dict(scene), geometry, RunSpec("", "done", 1, 0, ()))
     mesh, starts = concatenate([*geometry.shells, *geometry.solids])
     body = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
-    store.begin_level(0, mesh.triangles, body, len(geometry.shells))
+    store.begin_level(0, mesh.triangles, body, len(geometry.shells), uv=mesh.uv)
     start = np.concatenate([*geometry.shell_positions, *(solid.X for solid in geometry.solids)])
     for number in range(FRAMES):
         x = start.copy()

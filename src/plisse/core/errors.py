@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -45,3 +46,14 @@ def suggest(word: str, known: Iterable[str]) -> str:
     """A parenthesis that names the nearest known word, or nothing: ' (did you mean "friction"?)'."""
     near = get_close_matches(word, list(known), n=1)
     return f' (did you mean "{near[0]}"?)' if near else ""
+
+
+@contextmanager
+def inside(where: str) -> Iterator[None]:
+    """Put the place in front of a SceneError's sentence."""
+    try:
+        yield
+    except SceneError as error:
+        # the same error, which may carry more than its words
+        error.args = (f"{where}: {error}",)
+        raise

@@ -17,6 +17,13 @@ def split_triangles(mesh: Mesh) -> Ints:
     return np.ascontiguousarray(np.concatenate([*parts, side]).astype(np.int32))
 
 
+def split_corners(values: Floats) -> Floats:
+    """Values of the triangles' corners (m, 3, k) at the corners of the next level's triangles, (4m, 3, k)."""
+    middle = 0.5 * (values + values[:, (1, 2, 0)])
+    parts = [np.stack([values[:, i], middle[:, i], middle[:, (i + 2) % 3]], axis=1) for i in range(3)]
+    return np.concatenate([*parts, middle])
+
+
 def midpoints(mesh: Mesh) -> LinearMap:
     """U: even vertices stay, odd ones are the midpoints of their edges; the surface stays what it was."""
     n, k = len(mesh.X), len(mesh.edges)
@@ -47,7 +54,13 @@ def loop(mesh: Mesh) -> LinearMap:
 def subdivide(mesh: Mesh, *, rule: str) -> tuple[Mesh, LinearMap]:
     """The next level's rest mesh, and the map to it by the rule "loop" or "linear" (midpoints)."""
     P = loop(mesh) if rule == "loop" else midpoints(mesh)
-    return Mesh(P(mesh.X), split_triangles(mesh)), P
+    triangles = split_triangles(mesh)
+    uv = None if mesh.uv is None else split_corners(mesh.uv)
+    rest = None if mesh.rest is None else split_corners(mesh.rest)
+    if rest is not None and rule == "loop":
+        assert mesh.rest_places is not None, "a rest shape with seams is refined by midpoints"
+        rest = P(mesh.rest_places)[triangles]
+    return Mesh(P(mesh.X), triangles, uv, rest), P
 
 
 def _beta(valence: Floats) -> Floats:

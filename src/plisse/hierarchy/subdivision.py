@@ -73,8 +73,13 @@ class Subdivision(Hierarchy):
 def build_subdivision(
     bodies: Sequence[Mesh], simulated: int, refined: Sequence[bool], levels: int, prolongation: str
 ) -> Subdivision:
-    """Curved shells and refined colliders follow Loop's rule, flat shells the prolongation, "linear" or "loop"."""
-    shells = [prolongation if is_flat(mesh) else "loop" for mesh in bodies[:simulated]]
+    """Curved shells and refined colliders follow Loop's rule, flat shells the prolongation, "linear" or "loop".
+
+    Shells whose rest shape has seams take midpoints: the two sides of a seam are apart at rest, and a smooth rule would
+    mix them.
+    """
+    flat = [prolongation if is_flat(mesh) else "loop" for mesh in bodies[:simulated]]
+    shells = ["linear" if mesh.rest_places is None else rule for mesh, rule in zip(bodies, flat, strict=False)]
     return Subdivision(bodies, levels=levels, rules=[*shells, *("loop" if finer else None for finer in refined)])
 
 
@@ -83,7 +88,8 @@ KINDS["loop"] = build_subdivision
 
 def is_flat(mesh: Mesh) -> bool:
     """Whether all rest positions lie in one plane."""
-    centred = mesh.X - mesh.X.mean(axis=0)
+    X = mesh.X if mesh.rest is None else mesh.rest.reshape(-1, 3)
+    centred = X - X.mean(axis=0)
     extent = float(np.abs(centred).max())
     normal = np.linalg.svd(centred.T @ centred)[0][:, 2]
     return bool(np.abs(centred @ normal).max() <= FLAT * extent)

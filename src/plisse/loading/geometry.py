@@ -6,11 +6,14 @@ from pathlib import Path
 
 import numpy as np
 
-from plisse.core.errors import SceneError
+from plisse.core.errors import SceneError, inside
 from plisse.core.files import TEXT, check_file
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.core.units import told
-from plisse.meshes.surfaces import FARTHEST, Surface, load_surface, load_track
+from plisse.loading.frames import read_start
+from plisse.loading.rest import add_rest, describe_rest
+from plisse.meshes.memo import Memo
+from plisse.meshes.surfaces import FARTHEST, Surface, load_surface, load_track, stamp_source
 from plisse.scene.colliders import Collider
 from plisse.scene.geometry import Geometry
 from plisse.scene.pins import Selection, find_named, select_vertices
@@ -21,6 +24,9 @@ from plisse.scene.sources import MeshSource, place_points
 
 # Weights may be so far outside of 0 to 1 by rounding.
 SLACK = 1e-6
+# What was scaled or placed and what moves, by their numbers of positions: the same again is the same object.
+_meshes: Memo[Mesh] = Memo(1_000_000, lambda mesh: len(mesh.X))
+_tracks: Memo[Track] = Memo(10_000_000, lambda track: track.positions.size // 3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +42,7 @@ class Loaded:
 def load_geometry(scene: Scene, base: str | Path) -> Geometry:
     """Load, scale and place all surfaces; relative files are looked up from base."""
     base = Path(base)
-    shells = [load_shell(shell, base, scene.seed) for shell in scene.shells]
+    shells = [_start(load_shell(shell, base, scene.seed), shell, base) for shell in scene.shells]
     for shell, loaded in zip(scene.shells, shells, strict=True):
         _check_pressure(shell, loaded.mesh)
     solids = [None if c.mesh is None else load_collider(c, base, scene.seed) for c in scene.colliders]
@@ -51,16 +57,37 @@ def load_geometry(scene: Scene, base: str | Path) -> Geometry:
     return Geometry(
         tuple(loaded.mesh for loaded in shells),
         tuple(loaded.placed for loaded in shells),
-        tuple(None if solid is None else Mesh(solid.placed, solid.mesh.triangles) for solid in solids),
+        tuple(None if s is None else _place(s, c) for s, c in zip(solids, scene.colliders, strict=True)),
         tuple(pins),
         tuple(None if solid is None else solid.track for solid in solids),
-        tuple(note for loaded in (*shells, *solids) if loaded is not None for note in loaded.surface.notes),
+        tuple(note for loaded in (*shells, *solids) if loaded is not None for note in loaded.surface.notes)
+        + tuple(f"{s.name} {note}." for s, loaded in zip(scene.shells, shells, strict=True) for note in _notes(loaded)),
         tuple(regions) if any(regions) else (),
     )
 
 
 def load_shell(shell: Shell, base: Path, seed: int) -> Loaded:
-    return _load(shell, base, seed, solid=False)
+    """The shell as it starts from its own mesh."""
+    loaded = _load(shell, base, seed, solid=False)
+    if shell.rest is None:
+        return loaded
+    with inside(shell.name):
+        return replace(loaded, mesh=add_rest(shell, loaded.surface, loaded.mesh, base))
+
+
+def _start(loaded: Loaded, shell: Shell, base: Path) -> Loaded:
+    """The shell where it starts, which may be a frame of another run."""
+    if shell.start is None:
+        return loaded
+    with inside(shell.name):
+        placed = read_start(shell.start, shell.name, loaded.mesh, base)
+    _check_places(shell.name, placed)
+    return replace(loaded, placed=placed)
+
+
+def _notes(loaded: Loaded) -> list[str]:
+    note = None if loaded.mesh.rest is None else describe_rest(loaded.mesh)
+    return [] if note is None else [note]
 
 
 def load_collider(collider: Collider, base: Path, seed: int, *, moving: bool = True) -> Loaded:
@@ -69,23 +96,39 @@ def load_collider(collider: Collider, base: Path, seed: int, *, moving: bool = T
 
 
 def _load(body: Shell | Collider, base: Path, seed: int, *, solid: bool, moving: bool = False) -> Loaded:
-    assert body.mesh is not None
-    try:
-        surface = _read_surface(body.mesh, base, seed, solid=solid)
-        track = load_track(body.mesh, base) if moving and body.mesh.sequence is not None else None
-    except SceneError as error:
-        raise SceneError(f"{body.name}: {error}") from None
-    if body.mesh.mesh is not None:
+    source, scale = body.mesh, body.scale
+    assert source is not None
+    with inside(body.name):
+        surface = _read_surface(source, base, seed, solid=solid)
+        track = _load_track(body, base) if moving and source.sequence is not None else None
+    if source.mesh is not None:
         surface = replace(surface, notes=tuple(f"{body.name}: {note}" for note in surface.notes))
-    scale = np.array(body.scale)
-    mesh = surface.mesh if body.scale == (1.0, 1.0, 1.0) else Mesh(surface.mesh.X * scale, surface.mesh.triangles)
+    mesh = surface.mesh
+    if scale != (1.0, 1.0, 1.0):
+        mesh = _meshes.get((surface, scale), lambda: replace(surface.mesh, X=surface.mesh.X * np.array(scale)))
     placed = place_points(mesh.X, translate=body.translate, rotate=body.rotate)
-    _check_places(body.name, placed)
-    if track is not None:
-        moved = [place_points(x * scale, translate=body.translate, rotate=body.rotate) for x in track.positions]
-        track = Track(track.times, np.stack(moved))
-        _check_places(body.name, track.positions)
+    _check_places(body.name, placed if track is None else track.positions)
     return Loaded(surface, mesh, placed, track)
+
+
+def _place(loaded: Loaded, collider: Collider) -> Mesh:
+    """The mesh of a collider in its place."""
+    key = (loaded.mesh, collider.rotate, collider.translate)
+    return _meshes.get(key, lambda: replace(loaded.mesh, X=loaded.placed))
+
+
+def _load_track(body: Shell | Collider, base: Path) -> Track:
+    """How a body that is a sequence moves in the world."""
+    source = body.mesh
+    assert source is not None
+
+    def make() -> Track:
+        track, scale = load_track(source, base), np.array(body.scale)
+        moved = [place_points(x * scale, translate=body.translate, rotate=body.rotate) for x in track.positions]
+        return Track(track.times, np.stack(moved))
+
+    stamp = stamp_source(source, base)
+    return _tracks.get(stamp and (stamp, body.scale, body.rotate, body.translate), make)
 
 
 def _read_surface(source: MeshSource, base: Path, seed: int, *, solid: bool) -> Surface:

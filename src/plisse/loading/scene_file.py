@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from plisse.core.errors import SceneError
+from plisse.core.errors import SceneError, inside
 from plisse.core.files import TEXT, check_file
-from plisse.loading.scene_table import as_plain, inside, scene_from_dict, scene_to_dict
+from plisse.loading.scene_table import as_plain, scene_from_dict, scene_to_dict
 from plisse.scene.presets import DEFAULT_MATERIAL
 from plisse.scene.scene import Scene
 

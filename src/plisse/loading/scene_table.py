@@ -1,8 +1,7 @@
 """Scenes as nested tables of plain values, the form that TOML and JSON share."""
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from plisse.core.errors import SceneError, suggest
+from plisse.core.errors import SceneError, inside, suggest
 from plisse.core.mesh import Mesh
 from plisse.core.record import Entry, entries
 from plisse.core.units import told
@@ -21,7 +20,7 @@ from plisse.scene.loads import Pressure
 from plisse.scene.materials import Material
 from plisse.scene.presets import make_material
 from plisse.scene.scene import Keyed, Scene
-from plisse.scene.sources import GivenMesh, MeshSource
+from plisse.scene.sources import GivenMesh, MeshSource, SavedFrame
 from plisse.shapes.catalogue import FLOOR_HEIGHT, shape_parameters
 
 Table = dict[str, Any]
@@ -80,18 +79,21 @@ class _Reader:
             return self._material(value, path)
         if record is Pressure and not isinstance(value, dict):
             value = {"value": value}
+        if record is SavedFrame and isinstance(value, str):
+            value = {"run": value}
         return record(**self.values(record, value, path))
 
     def values(self, record: type, value: Any, path: Path_) -> Table:
         """A record's fields from its table."""
         table = dict(_table(value))
         known = {entry.key: entry for entry in entries(record)}
-        is_body = any(entry.name == "mesh" for entry in fields(record))  # type: ignore[arg-type]
+        named = {entry.name for entry in fields(record)}  # type: ignore[arg-type]
+        is_body = "mesh" in named
         out: Table = self._source(record, table, (*known,)) if is_body else {}
         _check_keys(table, known)
         for entry in known.values():
             if entry.key in table:
-                name = FIELDS.get(entry.key, entry.key)
+                name = entry.key if entry.key in named else FIELDS[entry.key]
                 out[name] = self._value(entry, table[entry.key], (*path, name))
             elif entry.required and record is not Material:
                 raise SceneError(f"{entry.key} is missing: add it.")
@@ -212,17 +214,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
     return [_plain(part) for part in value] if isinstance(value, (tuple, list)) else value
-
-
-@contextmanager
-def inside(where: str) -> Iterator[None]:
-    """Put the place in front of a SceneError's sentence."""
-    try:
-        yield
-    except SceneError as error:
-        # the same error, which may carry more than its words
-        error.args = (f"{where}: {error}",)
-        raise
 
 
 def _is_keyed(value: Any) -> bool:

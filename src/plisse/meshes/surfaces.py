@@ -1,8 +1,8 @@
 """Surfaces and moving surfaces from files, folders and generators."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from plisse.core.mesh import (
     tell_count,
 )
 from plisse.core.units import length_factor
+from plisse.meshes.memo import Memo, stamp_file
 from plisse.meshes.obj import read_obj_polygons
 from plisse.meshes.ply import read_ply_polygons
 from plisse.meshes.polygons import Polygons, check_polygons, drop_repeats, triangulate
@@ -43,6 +44,8 @@ FARTHEST = 1e9
 SIZES = (1e-3, 100.0)
 # Frames per second of a folder of meshes.
 RATE = 24.0
+# Vertices of all surfaces that are remembered.
+REMEMBERED = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +55,8 @@ class Surface:
     mesh: in metres, z up. groups: vertices of the mesh by name of vertex group, sorted, (k,) each.
     vertex_of_id: the mesh's vertex for each vertex of the file, in the file's order, −1 where dropped, shape (n,).
     notes: what was done or is odd, whole sentences. names: what its file calls a vertex and a triangle of the mesh.
-    attributes: further numbers of the mesh's vertices by name, (n,) each.
+    attributes: further numbers of the mesh's vertices by name, (n,) each. faces: what the file holds, None for a
+    generated shape.
     """
 
     mesh: Mesh
@@ -61,6 +65,10 @@ class Surface:
     notes: tuple[str, ...]
     names: Names
     attributes: dict[str, Floats] = field(default_factory=dict)
+    faces: Polygons | None = None
+
+
+_surfaces: Memo[Surface] = Memo(REMEMBERED, lambda surface: len(surface.mesh.X))
 
 
 def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool = False) -> Surface:
@@ -68,13 +76,29 @@ def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool =
 
     A shell must be a clean manifold. A solid, which only collides, may be less than that: its degenerate and duplicated
     triangles are dropped, and what else is wrong with it becomes a note.
+
+    The same source again is the same object, which nobody may change; a file that has changed is read again.
     """
+    stamp = stamp_source(source, base, seed=seed)
+    return _surfaces.get(stamp and (stamp, solid), lambda: _load(source, base, seed=seed, solid=solid))
+
+
+def stamp_source(source: MeshSource, base: Path, *, seed: int = 0) -> Hashable | None:
+    """What tells a source from all others; None where its files are missing or too fresh to be told apart."""
+    if source.shape is not None:
+        return repr(source), seed
+    files = [base / source.file] if source.file is not None else _frames(base / str(source.sequence))
+    stamps = [stamp_file(file) for file in files]
+    return None if None in stamps else (repr(source), *stamps)
+
+
+def _load(source: MeshSource, base: Path, *, seed: int, solid: bool) -> Surface:
     if source.shape is not None:
         mesh = make_shape(source.shape, source.parameters, seed=seed)
         return Surface(mesh, {}, np.arange(len(mesh.X), dtype=np.int32), (), Names())
     if source.mesh is not None:
         return _make_surface(_given_polygons(source.mesh), None, source, solid=solid)
-    path = base / str(source.file) if source.file is not None else _frames(base / str(source.sequence))[0]
+    path = base / source.file if source.file is not None else _frames(base / str(source.sequence))[0]
     return _make_surface(read_polygons(path, object=source.object), path, source, solid=solid)
 
 
@@ -90,14 +114,15 @@ def _given_polygons(given: GivenMesh) -> Polygons:
 
 def load_track(source: MeshSource, base: Path) -> Track:
     """How the vertices of a sequence's surface, loaded as a solid, move: times [s] (k,) and positions [m] (k, n, 3)."""
-    files = _frames(base / str(source.sequence))
-    first = read_polygons(files[0], object=source.object)
-    surface = _make_surface(first, files[0], source, solid=True)
+    files, surface = _frames(base / str(source.sequence)), load_surface(source, base, solid=True)
+    first = surface.faces
+    assert first is not None
     if files[0].suffix.lower() in SUFFIXES:
         codes, frames, rate = read_usd_track(files[0], object=source.object)
         times = (codes - codes[:1]) / (source.rate or rate)
     else:
-        frames = np.stack([_read_frame(path, files[0], first, source) for path in files])
+        others = [_read_frame(path, files[0], first, source) for path in files[1:]]
+        frames = np.stack([_to_world(first.X, source), *others])
         times = np.arange(len(files)) / (source.rate or RATE)
     if len(times) < 2:
         raise SceneError(f"{base / str(source.sequence)} has only {len(times)} frame(s): a sequence needs two or more.")
@@ -143,10 +168,9 @@ def _select_object(polygons: Polygons, object: str, path: Path) -> Polygons:
 
 def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, solid: bool) -> Surface:
     """path: the file that it is from, None for a mesh that a program gave."""
-    name, mend, is_usd = "its mesh", "correct its arrays", False
+    name, mend = "its mesh", "correct its arrays"
     if path is not None:
-        is_usd = path.suffix.lower() in SUFFIXES
-        ending = ".ply" if is_usd else path.suffix.lower()
+        ending = ".ply" if path.suffix.lower() in SUFFIXES else path.suffix.lower()
         name, mend = str(path), f"mend it with `plisse check --repair {path} --out FIXED{ending}`"
     check_polygons(polygons, name)
     notes = list(polygons.notes)
@@ -164,20 +188,12 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
         told = tell_count(len(repeating), "a face", "{} faces")
         which = tell_count(len(repeating), f"{first}", f"the first is {first}")
         raise SceneError(f"{name} has {told} with a corner twice or less than three corners, {which}: {mend}.")
-    triangles, face = triangulate(slim, name)
+    triangles, face, uv = triangulate(slim, name)
     if len(triangles) > len(slim.numbers):
         told = tell_count(int((slim.sizes > 3).sum()), "a face", "{} faces")
         notes.append(f"has {told} of more than three corners, cut into triangles")
 
-    # to metres, z up
-    X = polygons.X
-    if not is_usd:
-        X = _to_world(X, source)
-    used = np.unique(slim.corners)
-    far = used[~(np.abs(X[used]) <= FARTHEST).all(axis=1)]
-    if len(far):
-        where = polygons.name_vertex(int(far[0]))
-        raise SceneError(f"{name} has a coordinate beyond {FARTHEST:g} m at {where}: correct its unit.")
+    X = read_places(slim, path, source)
     if solid:
         mesh = Mesh(X, triangles)
         keep = flatness(mesh) > DEGENERATE
@@ -186,8 +202,9 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
         if dropped:
             told = tell_count(dropped, "a triangle", "{} triangles")
             notes.append(f"has {told} without area or given twice, which a collider can do without")
-        triangles, face = triangles[keep], face[keep]
+        triangles, face, uv = triangles[keep], face[keep], None if uv is None else uv[keep]
     mesh, vertex_of_id, ids = drop_loose(X, triangles)
+    mesh = replace(mesh, uv=uv)
     names = Names(lambda i: polygons.name_vertex(int(ids[i])), lambda t: slim.name_face(int(face[t])))
     if solid:
         if not len(mesh.triangles):
@@ -206,7 +223,23 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
         notes.append(f"measures {size:.3g} m across; if that is not meant, set unit")
     attributes = {key: values[ids] for key, values in polygons.attributes.items()}
     sentences = tuple(f"{name} {note}." for note in notes)
-    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, sentences, names, attributes)
+    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, sentences, names, attributes, polygons)
+
+
+def read_places(polygons: Polygons, path: Path | None, source: MeshSource) -> Floats:
+    """Positions of a file's vertices in metres, z up, (n, 3); SceneError where those in use are beyond reason.
+
+    path: None for a mesh that a program gave.
+    """
+    is_usd = path is not None and path.suffix.lower() in SUFFIXES
+    X = polygons.X if is_usd else _to_world(polygons.X, source)
+    used = np.unique(polygons.corners)
+    far = used[~(np.abs(X[used]) <= FARTHEST).all(axis=1)]
+    if len(far):
+        where = polygons.name_vertex(int(far[0]))
+        name = "its mesh" if path is None else path
+        raise SceneError(f"{name} has a coordinate beyond {FARTHEST:g} m at {where}: correct its unit.")
+    return X
 
 
 def drop_loose(X: Floats, triangles: Ints) -> tuple[Mesh, Ints, Longs]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plisse.contact.candidates import build
 from plisse.contact.check import Detector, mark_triangles
 from plisse.core.errors import IntersectionError, SceneError, counted
 from plisse.core.mesh import Floats, Mesh
@@ -81,15 +82,63 @@ def _winding_number(mesh: Mesh, point: Floats) -> float:
     return float(np.arctan2(volume, la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb).sum() / (2.0 * np.pi))
 
 
+def check_strain(problem: SceneProblem) -> None:
+    """Raises SceneError where a triangle starts beyond its strain limit, as it may if its rest shape is another one."""
+    if problem.strain_limit is None:
+        return
+    limits = problem.model.limits
+    limited = np.flatnonzero(np.isfinite(limits))
+    stretch, limit = problem.strain_limit.stretches(problem.x0)[:, 0], limits[limited]
+    over = stretch >= limit
+    if over.any():
+        worst = int(np.argmax(stretch / limit))
+        body = problem.bodies.of_vertex[problem.shells.triangles[:, 0]]
+        own = limited[worst] - int(np.searchsorted(body, body[limited[worst]]))
+        raise SceneError(
+            f"{problem.bodies.names[body[limited[worst]]]} starts with {counted(int(over.sum()), 'triangle')} beyond "
+            f"the strain limit, the worst, triangle {own} (counted from 0), stretched to {stretch[worst]:.3g} where "
+            f"{limit[worst]:g} is allowed: raise strain_limit, or start from a shape nearer to the rest shape."
+        )
+
+
+def check_own_shapes(problem: SceneProblem, detector: Detector) -> None:
+    """Raises SceneError where the mesh of a shell that starts from a saved frame touches or crosses itself.
+
+    Contact keeps parts as far apart as the mesh has them, so it would let such parts through each other.
+    """
+    mesh, body = problem.surface, problem.bodies.of_vertex
+    started = np.array([shell.start is not None for shell in problem.scene.shells])
+    if not started.any() or problem.barrier is None:
+        return
+    assert mesh is not None
+    # each body by itself, away from the others
+    apart = mesh.X + np.outer(body, [2.0 * float(np.ptp(mesh.X, axis=0).max()), 0.0, 0.0])
+    near = build(problem.barrier.surface, apart, np.zeros_like(apart), 0.0)
+    found = [(int(pair[0]), int(pair[3])) for pair in (*near.pt, *near.ee)]
+    found += [(mesh.edges[edge][0], mesh.triangles[face][0]) for edge, face in detector.intersections(apart)]
+    wrong = next((pair for pair in found if started[body[pair[0]]]), None)
+    if wrong is not None:
+        raise SceneError(
+            f"{problem.bodies.name_of(wrong[0])} starts from a saved frame, but its own mesh touches or crosses itself "
+            f"near vertices {problem.bodies.name_vertices(wrong)} (counted from 0), where contact would not hold: mend "
+            "the mesh there."
+        )
+
+
 def check_start(problem: SceneProblem, *, present: bool = False) -> None:
     """Raises SceneError where bodies start inside of each other or closer than the contact offset.
 
     present: the start is a state that was reached before the scene was changed.
     """
+    if not present:
+        check_strain(problem)
     if not problem.scene.contact.enabled:
         return
-    if found := Detector.of(problem).intersections(problem.x0):
+    detector = Detector.of(problem)
+    if found := detector.intersections(problem.x0):
         raise _crossed(problem, found, present=present)
+    if not present:
+        check_own_shapes(problem, detector)
     problem.check_distances()
 
 

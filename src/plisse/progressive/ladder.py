@@ -220,11 +220,14 @@ def _build(scene: Scene, geometry: Geometry) -> Hierarchy:
 
 
 def _placed(mesh: Mesh, X: Floats) -> Mesh:
-    return mesh if np.array_equal(mesh.X, X) else Mesh(X, mesh.triangles)
+    return mesh if np.array_equal(mesh.X, X) else replace(mesh, X=X)
 
 
 def _is_same(a: Mesh, b: Mesh) -> bool:
-    return a is b or (np.array_equal(a.X, b.X) and np.array_equal(a.triangles, b.triangles))
+    if a is b:
+        return True
+    same = np.array_equal(a.X, b.X) and np.array_equal(a.triangles, b.triangles)
+    return same and np.array_equal(a.rest_corners, b.rest_corners)
 
 
 def _with_known(geometry: Geometry, known: Geometry) -> Geometry:

@@ -11,11 +11,10 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from plisse.contact.check import Detector, mark_triangles
-from plisse.core.errors import IntersectionError, counted
-from plisse.core.mesh import Mesh
+from plisse.core.errors import IntersectionError, counted, inside
+from plisse.core.mesh import Mesh, by_vertex
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import load_scene
-from plisse.loading.scene_table import inside
 from plisse.meshes.surfaces import Surface, load_surface
 from plisse.progressive.feasibility import (
     SHOWN,
@@ -100,6 +99,9 @@ def check_mesh_file(path: Path, *, solid: bool = False) -> list[str]:
         f"  size {size[0]:.4g} × {size[1]:.4g} × {size[2]:.4g} m, if its unit is the metre",
         f"  edges from {lengths.min():.3g} to {lengths.max():.3g} m, {lengths.mean():.3g} m in the mean",
     ]
+    if mesh.uv is not None:
+        seams = "" if by_vertex(mesh.triangles, mesh.uv, len(mesh.X)) is not None else ", with seams"
+        lines.append(f"  texture coordinates (UVs){seams}")
     if surface.groups:
         lines.append(f"  vertex groups: {', '.join(sorted(surface.groups))}")
     if surface.attributes:

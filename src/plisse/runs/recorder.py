@@ -52,9 +52,8 @@ class Recorder:
         else:
             self.kept.pop(level, None)
             assert problem.surface is not None
-            self._store.begin_level(
-                level, problem.surface.triangles, problem.bodies.of_vertex, problem.bodies.simulated
-            )
+            mesh, bodies = problem.surface, problem.bodies
+            self._store.begin_level(level, mesh.triangles, bodies.of_vertex, bodies.simulated, uv=mesh.uv)
             self._store.write_frame(level, 0, problem.x0)
         self.at_work = run
 

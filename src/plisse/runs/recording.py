@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Mesh
+from plisse.loading.frames import FrameMesh, read_frame, read_frame_mesh
 from plisse.pictures.stage import COLLIDER_COLOR, Part, Plane, Stage, set_stage
 from plisse.runs.store import RunStore
 from plisse.scene.scene import Scene
@@ -26,11 +25,13 @@ PLANE = 2.0  # half a side of the square that stands for a half-space, in diagon
 class RecordedBody(Part):
     """One surface of a recording; its rows are those of a frame (none for a half-space).
 
-    material: its name, none for colliders; constants: the material's numbers, in SI units.
+    material: its name, none for colliders; constants: the material's numbers, in SI units. uv: texture coordinates of
+    the triangles' corners, shape (m, 3, 2), None where it has none.
     """
 
     material: str | None = None
     constants: Mapping[str, float] = field(default_factory=dict)
+    uv: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +76,9 @@ class Recording:
     def positions(self, number: int) -> Floats:
         """All vertices of the frame with that number, shape (n, 3) [m]."""
         path = self.folder / RunStore.frame_name(self.level, number)
-        try:
-            stored = np.lib.format.open_memmap(path, mode="r")
-            if stored.shape != (self.vertices, 3):
-                raise ValueError(f"it holds an array of {stored.shape}, not {(self.vertices, 3)}")
-            x = np.array(stored, dtype=np.float64)
-        except (OSError, ValueError, EOFError) as error:
-            # a level's last frame is also in its checkpoint
-            remedy = "--resume to have it written again" if number == self.numbers[-1] else "--overwrite"
-            raise SceneError(f"The frame {path} cannot be read ({error}): run the scene with {remedy}.") from None
+        # a level's last frame is also in its checkpoint
+        again = "--resume to have it written again" if number == self.numbers[-1] else "--overwrite"
+        x = read_frame(path, vertices=self.vertices, remedy=f"run the scene with {again}")
         if not np.isfinite(x).all():
             raise SceneError(f"The frame {path} holds numbers that are not finite: run the scene with --overwrite.")
         return x
@@ -120,8 +115,9 @@ def open_recording(folder: str | Path, level: int | None = None) -> Recording:
     static = scene.time.mode == "static"
     period = scene.time.step * (scene.time.frame_every or 1)
     times = _find_times(folder / f"level-{level}", frames[level], period)
-    stage = set_stage(scene, _read_meshes(folder / f"level-{level}" / "mesh.npz", scene))
-    bodies = _name_materials(scene, stage.parts)
+    mesh = read_frame_mesh(folder / f"level-{level}" / "mesh.npz")
+    stage = set_stage(scene, _part_meshes(mesh, scene, folder / f"level-{level}" / "mesh.npz"))
+    bodies = _name_materials(scene, stage.parts, mesh)
     recording = Recording(
         folder,
         scene.name,
@@ -182,26 +178,22 @@ def _read_steps(path: Path) -> Iterator[dict[str, Any]]:
             yield entry
 
 
-def _read_meshes(path: Path, scene: Scene) -> list[Mesh]:
+def _part_meshes(mesh: FrameMesh, scene: Scene, path: Path) -> list[Mesh]:
     """The connectivity of each body."""
     bodies = len(scene.shells) + sum(collider.half_space is None for collider in scene.colliders)
-    try:
-        with np.load(path) as stored:
-            triangles, body, shells = stored["triangles"], stored["body"], int(stored["shells"])
-        _check_mesh(triangles, body, bodies=bodies)
-        if shells != len(scene.shells):
-            raise ValueError(f"it has {shells} shells, and the scene {len(scene.shells)}")
-    except (OSError, ValueError, TypeError, EOFError, KeyError, BadZipFile) as error:
-        raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
-    starts = np.searchsorted(body, np.arange(bodies + 1))
-    of_triangle = body[triangles[:, 0]]
+    if not np.array_equal(np.unique(mesh.body), np.arange(bodies)) or mesh.shells != len(scene.shells):
+        raise SceneError(
+            f"{path} cannot be read (its vertices do not belong to {len(scene.shells)} shells and "
+            f"{bodies - len(scene.shells)} colliders in order): run the scene again."
+        )
+    rows = [mesh.rows(number) for number in range(bodies)]
     return [
-        Mesh(np.zeros((last - first, 3)), triangles[of_triangle == number] - first)
-        for number, (first, last) in enumerate(pairwise(starts))
+        Mesh(np.zeros((last - first, 3)), mesh.triangles[mesh.of_body(number)] - first)
+        for number, (first, last) in enumerate(rows)
     ]
 
 
-def _name_materials(scene: Scene, parts: Sequence[Part]) -> tuple[RecordedBody, ...]:
+def _name_materials(scene: Scene, parts: Sequence[Part], mesh: FrameMesh) -> tuple[RecordedBody, ...]:
     out = []
     for number, part in enumerate(parts):
         name, constants = None, {}
@@ -210,18 +202,11 @@ def _name_materials(scene: Scene, parts: Sequence[Part]) -> tuple[RecordedBody, 
             values = {entry.name: getattr(material, entry.name) for entry in fields(material)}
             constants = {key: float(value) for key, value in values.items() if type(value) in (int, float)}
             name = material.name
-        out.append(RecordedBody(**vars(part), material=name, constants=constants))
+        uv = None if mesh.uv is None else mesh.uv[mesh.of_body(number)]
+        # faces without coordinates in a body that has some lie at one point of its texture
+        uv = None if uv is None or np.isnan(uv).all() else np.nan_to_num(uv)
+        out.append(RecordedBody(**vars(part), material=name, constants=constants, uv=uv))
     return tuple(out)
-
-
-def _check_mesh(triangles: np.ndarray, body: np.ndarray, *, bodies: int) -> None:
-    """Raises ValueError unless these are triangles (m, 3) of vertices whose bodies (n,) are numbered in order."""
-    if triangles.shape[1:] != (3,) or triangles.dtype.kind != "i" or body.ndim != 1 or body.dtype.kind != "i":
-        raise ValueError("its arrays are not triangles and bodies")
-    if not np.array_equal(np.unique(body), np.arange(bodies)) or (np.diff(body) < 0).any():
-        raise ValueError(f"its vertices do not belong to {bodies} bodies in order")
-    if triangles.size and not 0 <= triangles.min() <= triangles.max() < len(body):
-        raise ValueError(f"a triangle has a vertex that is not in 0 to {len(body) - 1}")
 
 
 def _cut_squares(planes: Sequence[Plane], recording: Recording) -> tuple[RecordedPlane, ...]:

@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import TextIO
 
 from plisse.contact.check import use_detector_threads
-from plisse.core.errors import SceneError, counted
+from plisse.core.errors import SceneError, counted, inside
 from plisse.core.state import State
 from plisse.core.version import __version__
 from plisse.kernels.cache import find_cache_root
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import apply_override, scene_from_dict, scene_to_dict
-from plisse.loading.scene_table import inside
 from plisse.progressive.feasibility import check_start, check_support, find_enclosed
 from plisse.progressive.report import Report
 from plisse.progressive.session import Session

@@ -27,6 +27,7 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Ints, frozen
 from plisse.core.state import Checkpoint, Couplings, State
+from plisse.loading.frames import read_frame
 from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.report import Report
 from plisse.scene.geometry import Geometry
@@ -152,12 +153,16 @@ class RunStore:
 
     # --- one level --------------------------------------------------------------------------------------------------
 
-    def begin_level(self, level: int, triangles: Ints, body: Ints, shells: int) -> None:
-        """Says what the level's frames are of; its earlier state, steps and frames are removed."""
+    def begin_level(self, level: int, triangles: Ints, body: Ints, shells: int, *, uv: Floats | None = None) -> None:
+        """Says what the level's frames are of; its earlier state, steps and frames are removed.
+
+        uv: texture coordinates of the triangles' corners, (m, 3, 2), NaN where there are none.
+        """
         self.remove(*(f"level-{level}/{name}" for name in OF_LEVEL))
         with _writing(self.folder):
             (self.folder / f"level-{level}").mkdir(exist_ok=True)
-        self._save(f"level-{level}/mesh.npz", triangles=triangles, body=body, shells=np.array(shells))
+        texture = {} if uv is None else {"uv": uv}
+        self._save(f"level-{level}/mesh.npz", triangles=triangles, body=body, shells=np.array(shells), **texture)
 
     def levels(self) -> list[int]:
         """The levels that have a state, coarse to fine."""
@@ -261,11 +266,7 @@ class RunStore:
 
     def read_frame(self, level: int, number: int) -> Floats:
         """Positions (n, 3) [m] of one frame."""
-        path = self.folder / self.frame_name(level, number)
-        try:
-            return np.asarray(np.load(path))
-        except (OSError, ValueError, EOFError) as error:
-            raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
+        return read_frame(self.folder / self.frame_name(level, number))
 
     # --- files ------------------------------------------------------------------------------------------------------
 
@@ -353,22 +354,28 @@ def pack_geometry(geometry: Geometry) -> dict[str, Any]:
     """A geometry as named arrays, e.g. shell-0-X."""
     out: dict[str, Any] = {"half_spaces": np.array([mesh is None for mesh in geometry.colliders], bool)}
     for i, (mesh, x, pins) in enumerate(zip(geometry.shells, geometry.shell_positions, geometry.pins, strict=True)):
-        out |= {f"shell-{i}-X": mesh.X, f"shell-{i}-triangles": mesh.triangles, f"shell-{i}-x": x}
+        out |= _pack_mesh(f"shell-{i}", mesh) | {f"shell-{i}-x": x}
         out |= {f"shell-{i}-pin-{j}": vertices for j, vertices in enumerate(pins)}
     for i, regions in enumerate(geometry.regions):
         out |= {f"shell-{i}-region-{j}": weights for j, weights in enumerate(regions)}
     for i, solid in enumerate(geometry.colliders):
         if solid is not None:
-            out |= {f"collider-{i}-X": solid.X, f"collider-{i}-triangles": solid.triangles}
+            out |= _pack_mesh(f"collider-{i}", solid)
     for i, track in enumerate(geometry.tracks):
         if track is not None:
             out |= {f"collider-{i}-times": track.times, f"collider-{i}-positions": track.positions}
     return out
 
 
+def _pack_mesh(name: str, mesh: Mesh) -> dict[str, Any]:
+    arrays = {entry.name: getattr(mesh, entry.name) for entry in fields(Mesh)}
+    return {f"{name}-{key}": array for key, array in arrays.items() if array is not None}
+
+
 def _unpack_geometry(stored: dict[str, Any]) -> Geometry:
     def mesh(name: str) -> Mesh:
-        return Mesh(stored[f"{name}-X"], stored[f"{name}-triangles"])
+        more = (stored.get(f"{name}-{key}") for key in ("uv", "rest"))
+        return Mesh(stored[f"{name}-X"], stored[f"{name}-triangles"], *more)
 
     shells = tuple(mesh(f"shell-{i}") for i in takewhile(lambda i: f"shell-{i}-X" in stored, count()))
     pins, regions = (

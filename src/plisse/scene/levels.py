@@ -48,7 +48,8 @@ class Levels(Record):
     )  # fmt: skip
     prolongation: str | None = choice(
         "map of a coarse level to the finer ones, by midpoints or by Loop's rule: for its elasticity, for where the "
-        "next level starts, and for the finer rest shapes; curved rest shapes always take Loop's",
+        "next level starts, and for the finer rest shapes; curved rest shapes always take Loop's, those with seams "
+        "midpoints",
         PROLONGATIONS, default=None, told='`"linear"` (`"paper"`: `"loop"`)',
     )  # fmt: skip
     compression: float | str | None = number(

@@ -16,7 +16,7 @@ from plisse.scene.pins import Pin
 from plisse.scene.presets import DEFAULT_MATERIAL, PRESETS
 from plisse.scene.regions import Region
 from plisse.scene.settings import Contact, Solver, Time, own_friction
-from plisse.scene.sources import MeshSource
+from plisse.scene.sources import MeshSource, SavedFrame
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,21 @@ class Shell(Record):
         "how far its lowest vertex is above the highest one of what it rests on (without `rest_on`: of all colliders)",
         default=None, told="with `rest_on` just enough to be out of touch", above=0,
     )  # fmt: skip
+    rest: str | None = word(
+        "rest shape where the mesh is only the start: a mesh file with the same faces in the same order, whose "
+        "vertices may be split along seams, or `\"uv\"`, the mesh's texture coordinates; `unit`, `up` and `scale` "
+        "apply to both",
+        default=None, told="the mesh itself",
+    )  # fmt: skip
+    uv_unit: float | None = number(
+        "m", 'with `rest = "uv"`: length of one unit of the texture coordinates', default=None, told="none", above=0
+    )
+    start: SavedFrame | None = table(
+        SavedFrame,
+        "start from a frame of an earlier run, where it is in the world; everything else is placed as if the shell "
+        "started from its mesh",
+        default=None,
+    )
     velocity: Vector = three("m/s", "of all free vertices at the start; dynamics only", default=(0.0, 0.0, 0.0))
     material: Material = table(
         Material, "a preset's name, or a table", default=PRESETS[DEFAULT_MATERIAL], told=f'`"{DEFAULT_MATERIAL}"`'
@@ -53,6 +68,14 @@ class Shell(Record):
                 region.over(self.material)
             except SceneError as error:
                 raise SceneError(f"region.{i}: {error}") from None
+        if self.rest == "uv" and self.uv_unit is None:
+            raise SceneError(
+                'rest = "uv" needs the length of one unit of the texture coordinates: add uv_unit = "1 m".'
+            )
+        if self.rest != "uv" and self.uv_unit is not None:
+            raise SceneError('uv_unit applies only to rest = "uv": remove it or set rest.')
+        if self.rest == "uv" and len(set(self.scale)) > 1:
+            raise SceneError('rest = "uv" has no axes along which to scale it differently: give scale one number.')
 
     @property
     def materials(self) -> tuple[Material, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from plisse.core.record import Entry, entries
 from plisse.core.units import UNITS
-from plisse.core.values import Json, Kind, Number
+from plisse.core.values import Json, Kind, Number, Word
 from plisse.scene.colliders import Collider, HalfSpace
 from plisse.scene.levels import Levels
 from plisse.scene.loads import Pressure, Wind
@@ -19,7 +19,7 @@ from plisse.scene.regions import Region
 from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Keyframe
 from plisse.scene.settings import Contact, Solver, Time
-from plisse.scene.sources import MeshSource
+from plisse.scene.sources import MeshSource, SavedFrame
 from plisse.shapes.catalogue import FLOOR_HEIGHT, PARAMETERS, SHAPES
 
 # every table of a scene file: its heading, the record that it fills
@@ -32,6 +32,7 @@ TABLES: tuple[tuple[str, type], ...] = (
     ("[[shell.pin]]", Pin),
     ("[[shell.region]]", Region),
     ("sphere = { … }", Ball),
+    ("start = { … }", SavedFrame),
     ("[[collider]]", Collider),
     ("half_space = { … }", HalfSpace),
     ("[[collider.motion]] and [[shell.pin.motion]]", Keyframe),
@@ -69,6 +70,11 @@ vertex, unless a shell rests on it; a `floor` without `height` lies as far below
 or `drop_height` is placed above what it rests on. Contact acts between shells, within each shell, and between shells
 and colliders; colliders pass through each other, and fixed pins are not checked against colliders. On a finer level the
 midpoint of an edge is pinned where both its ends are pinned by the same pin."""
+
+
+SHAPE_NOTE = """\
+Centred at the origin, facing outwards or up. Flat shapes have themselves as texture coordinates, the longer side from 0
+to 1; open cylinders are unrolled, the circumference from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -148,7 +154,7 @@ def as_markdown() -> str:
     ]
     for heading, record in TABLES:
         level = "##" if heading.startswith(("[", "Top")) and "." not in heading else "###"
-        title = heading if not heading.startswith(("[", "material", "pressure", "sphere", "half")) else f"`{heading}`"
+        title = f"`{heading}`" if heading.startswith("[") or "=" in heading else heading
         out += [f"{level} {title}", _first_line(record), _markdown_table(entries(record))]
         if record is Material:
             out.append(
@@ -162,7 +168,7 @@ def as_markdown() -> str:
             out.append(PLACES)
         if record is Keyframe:
             out.append(KEYFRAMES)
-    out += ["## Shapes", "Centred at the origin, facing outwards or up."]
+    out += ["## Shapes", SHAPE_NOTE]
     for name, function in SHAPES.items():
         out += [f"### `{name}`", _first_line(function), _markdown_table(PARAMETERS[name].values())]
     out += ["### `floor`", "A level half-space; colliders only.", _markdown_table([FLOOR_HEIGHT])]
@@ -194,7 +200,8 @@ def _object(record: type) -> Json:
     required = [entry.key for entry in entries(record) if entry.required and record is not Material]
     if record in (Shell, Collider):
         shapes = PARAMETERS | ({"floor": {"height": FLOOR_HEIGHT}} if record is Collider else {})
-        properties |= {entry.key: _property(entry) for entry in entries(MeshSource)} | _shape_properties(shapes)
+        source = {entry.key: _property(entry) for entry in entries(MeshSource)} | _shape_properties(shapes)
+        properties |= {key: value for key, value in source.items() if key not in properties}
         properties["shape"] = {"enum": [*shapes]}
     if record is Material:
         properties["preset"] = {"enum": list(PRESETS), "description": "whose values the other keys replace"}
@@ -214,6 +221,8 @@ def _property(entry: Entry) -> Json:
             value = {"anyOf": [{"enum": list(PRESETS)}, value]}
         if entry.inner is Pressure:
             value = {"anyOf": [Number("Pa").json(), _keys(Number("Pa").json()), value]}
+        if entry.inner is SavedFrame:
+            value = {"anyOf": [Word().json(), value]}
     else:
         assert entry.kind is not None
         value = entry.kind.json()

@@ -10,7 +10,7 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Mesh
-from plisse.core.record import Record, choice, number, word
+from plisse.core.record import Record, choice, count, number, word
 from plisse.core.units import length_factor
 from plisse.scene.schedule import rotation
 
@@ -66,7 +66,9 @@ class MeshSource(Record):
     rate: float | None = number(
         "Hz", "frames per second of a sequence", default=None, told="24, or what the USD file says", above=0
     )
-    start: float = number("s", "time at which the first frame of a sequence is left", default=0.0, least=0)
+    start: float = number(
+        "s", "colliders only: time at which the first frame of a sequence is left", default=0.0, least=0
+    )
     parameters: Mapping[str, Any] = field(default_factory=dict)
     mesh: GivenMesh | None = None
 
@@ -85,6 +87,16 @@ class MeshSource(Record):
                 kind = "generated shape" if self.shape is not None else "mesh" if self.mesh is not None else "mesh file"
                 raise SceneError(f"A {kind} has no {key}: remove it.")
         length_factor(self.unit)
+
+
+@dataclass(frozen=True)
+class SavedFrame(Record):
+    """A frame of an earlier run that a shell starts from; a run's folder alone stands for its last frame of level 0."""
+
+    run: str = word("folder of the run, relative to the scene")
+    level: int = count("level of that run; it needs the vertices and triangles of the shell's mesh", default=0)
+    frame: int = count("number of the frame; −1 is the last", default=-1, least=-1)
+    shell: str | None = word("name of the shell in that run", default=None, told="this shell's own")
 
 
 def place_points(X: Floats, *, translate: Sequence[float], rotate: Sequence[float]) -> Floats:

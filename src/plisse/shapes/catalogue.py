@@ -21,6 +21,7 @@ from plisse.shapes.patches import (
     fill_circle,
     hat_profile,
     icosahedron_faces,
+    lay_out,
     profile_area,
     revolve,
 )
@@ -59,7 +60,7 @@ def grid(
     moved at random, each cell cut along its shorter diagonal: no preferred fold direction), "delaunay" (random
     points, well spread) or "equilateral" (rows of equilateral triangles, halves at their ends).
     """
-    return fill_rectangle("grid", (width, height), resolution, vertices, diagonals, seed)
+    return lay_out(fill_rectangle("grid", (width, height), resolution, vertices, diagonals, seed))
 
 
 @shape
@@ -73,7 +74,7 @@ def strip(
     seed: Seed = 0,
 ) -> Mesh:
     """A long, narrow rectangle in the xy plane, meshed as a grid."""
-    return fill_rectangle("strip", (length, width), resolution, vertices, diagonals, seed)
+    return lay_out(fill_rectangle("strip", (length, width), resolution, vertices, diagonals, seed))
 
 
 @shape
@@ -94,13 +95,13 @@ def disc(
     if hole is None:
         check_vertices("disc", 3.0 * (rings or 0) ** 2, asked=True)
         X, triangles, _ = fill_circle(radius, rings or max(1, round((((count - 1) / 3 + 0.25) ** 0.5) - 0.5)))
-        return Mesh(X, triangles)
+        return lay_out(Mesh(X, triangles))
     if hole >= radius:
         raise SceneError(f"A disc's hole of {hole:g} m leaves nothing of its radius of {radius:g} m: make it smaller.")
     area = (radius**2 - hole**2) * np.pi
     edge = (area / (ROW * count)) ** 0.5 if rings is None else (radius - hole) / (ROW * rings)
     check_vertices("disc", area / (ROW * edge**2), asked=True)
-    return revolve(np.array([(hole, 0.0), (radius, 0.0)]), edge)
+    return lay_out(revolve(np.array([(hole, 0.0), (radius, 0.0)]), edge))
 
 
 @shape
@@ -135,7 +136,10 @@ def cylinder(
     along: Annotated[int | None, CELLS, "cells from bottom to top", "square cells"] = None,
     closed: Annotated[bool, Flag(), "with plain lids"] = True,
 ) -> Mesh:
-    """A cylinder about the z axis, with caps when closed: multiples of six around mesh these evenly."""
+    """A cylinder about the z axis, with caps when closed: multiples of six around mesh these evenly.
+
+    An open one has texture coordinates: it is unrolled from an angle of 0 on, its circumference from 0 to 1.
+    """
     if closed:
         around = 6 * -(-around // 6)
     cells = max(1.0, height * around / (2 * np.pi * radius)) if along is None else along
@@ -148,7 +152,10 @@ def cylinder(
     index = np.arange((along + 1) * around).reshape(along + 1, around)
     side = cut_cells(np.concatenate((index, index[:, :1]), axis=1), checkerboard(along, around))
     if not closed:
-        return Mesh(X.reshape(-1, 3), side)
+        u, v = np.arange(around + 1) / around, height / (2 * np.pi * radius) * np.arange(along + 1) / along
+        unrolled = np.stack(np.meshgrid(u, v), axis=2).reshape(-1, 2)
+        places = np.arange(len(unrolled)).reshape(along + 1, around + 1)
+        return Mesh(X.reshape(-1, 3), side, unrolled[cut_cells(places, checkerboard(along, around))])
 
     cap, cap_triangles, rim = fill_circle(radius, around // 6)
     inner = np.setdiff1d(np.arange(len(cap)), rim)
