@@ -36,12 +36,12 @@ def drape_scene(cells: int, *, sphere: int = 5) -> Scene:
     )
 
 
-def draped(times: int, *, threads: int, settle: int) -> tuple[System, State, Newton, Clock]:
+def draped(times: int, *, threads: int, settle: int, precision: str = "auto") -> tuple[System, State, Newton, Clock]:
     """The cloth of CELLS² cells in equilibrium, subdivided `times` times, and `settle` quasistatic steps more."""
     scene = drape_scene(CELLS)
     geometry = load_geometry(scene, Path())
     system = System(scene, geometry)
-    newton, clock = make_newton(threads=threads), Clock()
+    newton, clock = make_newton(precision=precision, threads=threads), Clock()
     state = _last(system, newton, clock, None, steps=200)
     mesh, x = geometry.shells[0], state.x[: system.n_shell]
     for _ in range(times):
@@ -50,7 +50,7 @@ def draped(times: int, *, threads: int, settle: int) -> tuple[System, State, New
     # a tolerance that no step meets, so that as many steps are made as asked
     endless = replace(scene, solver=replace(scene.solver, tol=1e-12))
     fine = System(endless, Geometry((mesh,), (x,), geometry.colliders, ((),)))
-    newton, clock = make_newton(threads=threads), Clock()
+    newton, clock = make_newton(precision=precision, threads=threads), Clock()
     start = State(0, 0, 0.0, fine.x0, np.zeros_like(fine.x0))
     return fine, _last(fine, newton, clock, start, steps=settle), newton, clock
 
