@@ -32,7 +32,7 @@ def drape_scene(cells: int, *, sphere: int = 5) -> Scene:
     )
 
 
-def draped(times: int, *, threads: int, settle: int) -> tuple[Session, Iterator[State]]:
+def draped(times: int, *, threads: int, settle: int, precision: str = "auto") -> tuple[Session, Iterator[State]]:
     """The cloth of CELLS² cells in equilibrium, subdivided `times` times, and `settle` quasistatic steps more.
 
     Returns the session and its further states.
@@ -46,7 +46,7 @@ def draped(times: int, *, threads: int, settle: int) -> tuple[Session, Iterator[
         mesh, U = subdivide(mesh, rule="linear")
         x = U(x)
     # a tolerance that no step meets, so that as many steps are made as asked
-    endless = replace(scene, solver=replace(scene.solver, tol=1e-12))
+    endless = replace(scene, solver=replace(scene.solver, tol=1e-12, precision=precision))
     session = Session(endless, Geometry((mesh,), (x,), geometry.colliders, ((),)), threads=threads)
     states = session.settle(0)
     take_steps(states, settle)
