@@ -19,7 +19,7 @@ from plisse.meshes.stl import write_stl
 from plisse.progressive.feasibility import check_start
 from plisse.progressive.scene_problem import SceneProblem
 from plisse.runs.changes import name_change
-from plisse.runs.store import RunStore
+from plisse.runs.store import RunSpec, RunStore
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 from plisse.shapes.catalogue import cylinder, grid
@@ -182,7 +182,9 @@ def test_a_run_keeps_rest_and_uv(tmp_path: Path) -> None:
     scene, geometry = load(
         tmp_path, TUBE | {"rest": "uv", "uv_unit": AROUND}, {"shape": "sphere", "translate": [1, 0, 0]}
     )
-    kept = RunStore.create(tmp_path / "run", scene_to_dict(scene), geometry, {}).read_geometry()
+    kept = RunStore.create(
+        tmp_path / "run", scene_to_dict(scene), geometry, RunSpec("0.0.0", "running", 1, 0, ())
+    ).read_geometry()
     for ours, theirs in zip(geometry.shells, kept.shells, strict=True):
         for name in ("X", "triangles", "uv", "rest"):
             np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
@@ -300,7 +302,7 @@ def test_contact_needs_a_mesh_that_does_not_touch_itself(tmp_path: Path) -> None
         write_obj(tmp_path / f"{name}.obj", X, both.triangles)
     shell: dict[str, Any] = {"name": "cloth", "file": "apart.obj"}
     scene, geometry = load(tmp_path, shell)
-    store = RunStore.create(tmp_path / "run", scene_to_dict(scene), geometry, {})
+    store = RunStore.create(tmp_path / "run", scene_to_dict(scene), geometry, RunSpec("0.0.0", "running", 1, 0, ()))
     store.begin_level(0, geometry.shells[0].triangles, np.zeros(32, np.int32), 1)
     store.write_frame(0, 0, geometry.shell_positions[0])
     check_start(SceneProblem(*load(tmp_path, shell | {"start": "run"})))

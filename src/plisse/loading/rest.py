@@ -103,7 +103,7 @@ def _find_other(pattern: Polygons, faces: Polygons) -> int | None:
 
 def _check_triangles(mesh: Mesh, faces: Polygons) -> None:
     corners = mesh.rest_corners.reshape(-1, 3)
-    ratio = flatness(Mesh(corners, np.arange(len(corners), dtype=np.int32)))
+    ratio = flatness(Mesh(corners, np.arange(len(corners), dtype=np.int32).reshape(-1, 3)))
     worst = int(np.argmin(ratio))
     if ratio[worst] < SLIVER:
         told = tell_count(int((ratio < SLIVER).sum()), "a triangle", "{} triangles")

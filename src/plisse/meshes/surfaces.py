@@ -87,6 +87,8 @@ def stamp_source(source: MeshSource, base: Path, *, seed: int = 0) -> Hashable |
     """What tells a source from all others; None where its files are missing or too fresh to be told apart."""
     if source.shape is not None:
         return repr(source), seed
+    if source.mesh is not None:
+        return None if source.mesh.mesh is None else (repr(source), source.mesh.mark)
     files = [base / source.file] if source.file is not None else _frames(base / str(source.sequence))
     stamps = [stamp_file(file) for file in files]
     return None if None in stamps else (repr(source), *stamps)

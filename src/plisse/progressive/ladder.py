@@ -184,8 +184,8 @@ class Ladder:
         Shells keep their rest meshes; colliders may come and go. Contact lengths that the scene leaves open do not
         grow: states that were reached keep them. What did not change is kept: meshes, their finer levels, models.
         """
-        same = [_is_same(a, b) for a, b in zip(self.given.shells, geometry.shells, strict=False)]
-        if len(self.given.shells) != len(geometry.shells) or not all(same):
+        fits = [_fits(a, b) for a, b in zip(self.given.shells, geometry.shells, strict=False)]
+        if len(self.given.shells) != len(geometry.shells) or not all(fits):
             raise SceneError("The meshes of the scene were changed, and its states do not fit them: start it anew.")
         geometry = _with_known(geometry, self.given)
         settled, before = settle_contact(scene, geometry).contact, self.scene.contact
@@ -224,10 +224,12 @@ def _placed(mesh: Mesh, X: Floats) -> Mesh:
 
 
 def _is_same(a: Mesh, b: Mesh) -> bool:
-    if a is b:
-        return True
-    same = np.array_equal(a.X, b.X) and np.array_equal(a.triangles, b.triangles)
-    return same and np.array_equal(a.rest_corners, b.rest_corners)
+    return a is b or (_fits(a, b) and np.array_equal(a.rest_corners, b.rest_corners))
+
+
+def _fits(a: Mesh, b: Mesh) -> bool:
+    """Whether states of one are states of the other; only their rest shapes may differ."""
+    return np.array_equal(a.X, b.X) and np.array_equal(a.triangles, b.triangles)
 
 
 def _with_known(geometry: Geometry, known: Geometry) -> Geometry:
