@@ -6,7 +6,7 @@ READY := .venv/.ready
 .PHONY: demo test test-slow gallery bench bench-pcs clean
 
 demo: $(READY)
-	$(BIN)/plisse run examples/05-sphere.toml --out runs/drape --overwrite
+	$(BIN)/plisse run src/plisse/gallery/05-sphere.toml --out runs/drape --overwrite
 
 test: $(READY)
 	$(BIN)/ruff format --check .
@@ -19,7 +19,7 @@ test-slow: $(READY)
 	$(BIN)/pytest -n 2 -m slow
 
 gallery: $(READY)
-	sh examples/gallery.sh runs/gallery $(BIN)/plisse
+	sh tools/gallery.sh runs/gallery $(BIN)/plisse
 
 bench: $(READY)
 	$(BIN)/plisse bench newton

@@ -13,7 +13,7 @@ from plisse.scene.pins import Ball, select_vertices
 from plisse.scene.presets import PRESETS
 from plisse.scene.schedule import Keyframe
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+GALLERY = sorted((Path(__file__).parents[2] / "src/plisse/gallery").glob("*.toml"))
 SMALLEST = """
 [[shell]]
 shape = "grid"
@@ -110,8 +110,8 @@ def test_round_trip_through_json(write, text):
     assert scene_from_dict(json.loads(json.dumps(scene_to_dict(scene))), Path(".")) == scene
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_load(path):
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_gallery_scenes_load(path):
     scene = load_scene(path)
     geometry = load_geometry(scene, path.parent)
     for shell, mesh, x in zip(scene.shells, geometry.shells, geometry.shell_positions, strict=True):

@@ -15,7 +15,7 @@ from plisse.meshes.obj import write_obj
 from plisse.meshes.ply import write_ply
 from plisse.progressive.feasibility import Estimate, check_size, estimate
 
-GALLERY = sorted(Path(plisse.__file__).parent.glob("examples/*.toml"))
+EXAMPLES = sorted(Path(plisse.__file__).parent.glob("examples/*.toml"))
 SCENE = """
 [[shell]]
 name = "cloth"
@@ -73,8 +73,8 @@ def test_values_can_be_set(tmp_path):
     assert lines[-1].startswith("  1 level, 44 vertices") and not any("ball" in line for line in lines)
 
 
-@pytest.mark.parametrize("path", [path for path in GALLERY if "walk" not in path.name], ids=lambda path: path.stem)
-def test_the_gallery_can_be_simulated(path, tmp_path, capsys):
+@pytest.mark.parametrize("path", [path for path in EXAMPLES if "walk" not in path.name], ids=lambda path: path.stem)
+def test_examples_can_be_simulated(path, tmp_path, capsys):
     assert main(["check", str(path)]) == 0
     out, err = capsys.readouterr()
     assert out.startswith(f"{path}: can be simulated.\n") and err == "" and "note" not in out

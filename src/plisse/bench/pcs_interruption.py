@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from plisse.bench.climb import EXAMPLES, gallery_scene
+from plisse.bench.climb import gallery_scene
 from plisse.bench.figures import Figure
 from plisse.core.potential import Clock
 from plisse.progressive.ladder import build_hierarchy
@@ -20,7 +20,7 @@ SCENE = "05-sphere"
 def measure_interruption(threads: int, *, levels: int = 4) -> tuple[list[Figure], dict[str, Any]]:
     """Silences of the refinement, over one Newton iteration of its finest level, and the way back to a preview."""
     scene = gallery_scene(SCENE, levels=levels)
-    ladder = build_hierarchy(scene, EXAMPLES)
+    ladder = build_hierarchy(scene, ".")
     newton, clock = make_newton(threads=threads), Clock()
     *_, cached = preview(ladder, newton, clock)
     silences: list[float] = []
@@ -34,7 +34,7 @@ def measure_interruption(threads: int, *, levels: int = 4) -> tuple[list[Figure]
         last = now
     wool = replace(scene, shells=tuple(replace(shell, material=PRESETS["wool"]) for shell in scene.shells))
     began = time.perf_counter()
-    next(preview(ladder.changed(wool, EXAMPLES), newton, clock, cached))
+    next(preview(ladder.changed(wool, "."), newton, clock, cached))
     back = time.perf_counter() - began
     one = max(iterations)
     figures = [

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plisse.bench.climb import EXAMPLES, gallery_scene
+from plisse.bench.climb import gallery_scene
 from plisse.bench.figures import Figure
 from plisse.core.potential import Clock, Sum, frozen
 from plisse.progressive.ladder import Ladder, build_hierarchy
@@ -27,16 +27,16 @@ def measure_preview(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     figures: list[Figure] = []
     details: dict[str, Any] = {}
     coarse = gallery_scene(SCENE, levels=1, method="direct")
-    direct = _time_steps(build_hierarchy(coarse, EXAMPLES), threads)
+    direct = _time_steps(build_hierarchy(coarse, "."), threads)
     details["direct coarse step, ms"] = round(1e3 * direct, 1)
     for levels in LEVELS:
-        printed = build_hierarchy(_printed(levels), EXAMPLES)
+        printed = build_hierarchy(_printed(levels), ".")
         finest = printed.geometry(printed.finest).shells
         name = f"{len(finest[0].triangles) / 1000:.0f}K"
         evaluation = _time_evaluation(printed)
         step = _time_steps(printed, threads)
-        up = _time_steps(build_hierarchy(_printed(levels, proxy_levels_up=2), EXAMPLES), threads)
-        linear = _time_steps(build_hierarchy(gallery_scene(SCENE, levels=levels), EXAMPLES), threads)
+        up = _time_steps(build_hierarchy(_printed(levels, proxy_levels_up=2), "."), threads)
+        linear = _time_steps(build_hierarchy(gallery_scene(SCENE, levels=levels), "."), threads)
         allowed = (direct + 2.5 * evaluation) / direct
         figures += [
             Figure(f"{name}: preview step / direct coarse step", step / direct, allowed, "lower"),
@@ -88,7 +88,7 @@ def _lost_shape(threads: int) -> dict[str, Any]:
     """How far level 0 moves when its proxy is evaluated two levels up instead of on the finest mesh."""
     found = []
     for options in ({}, {"proxy_levels_up": 2}):
-        ladder = build_hierarchy(_printed(5, **options), EXAMPLES)
+        ladder = build_hierarchy(_printed(5, **options), ".")
         *_, state = relax(ladder.system(0), make_newton(threads=threads), Clock(), tol=2e-3)
         found.append((ladder, state))
     (ladder, full), (_, up) = found
