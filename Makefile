@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: demo test test-slow gallery bench bench-pcs clean
+.PHONY: demo test test-slow gallery bench bench-pcs package clean
 
 demo: $(READY)
 	$(BIN)/plisse run src/plisse/gallery/05-sphere.toml --out runs/drape --overwrite
@@ -30,6 +30,9 @@ bench: $(READY)
 
 bench-pcs: $(READY)
 	$(BIN)/plisse bench pcs
+
+package: $(READY)
+	$(BIN)/python tools/package.py dist
 
 clean:
 	rm -rf .venv runs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
