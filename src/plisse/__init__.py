@@ -1,14 +1,16 @@
 """Plissé: cloth and shells with guaranteed intersection-free frictional contact.
 
-scene = plisse.load("tablecloth.toml")
-ladder = plisse.build_hierarchy(scene, ".")
-newton, clock = plisse.make_newton(threads=2), plisse.Clock()
-for state in plisse.preview(ladder, newton, clock):
-    ...  # stop iterating and it is interrupted
-for fine in plisse.refine(ladder, newton, clock, state):
-    ...  # a change of the scene: plisse.preview(ladder.changed(scene, "."), newton, clock, state)
-plisse.run_scene(scene, Path("."), Path("runs/tablecloth"), threads=2)
-plisse.export(Path("runs/tablecloth"), Path("tablecloth.usdc"))
+For example::
+
+    scene = plisse.load("tablecloth.toml")
+    ladder = plisse.build_hierarchy(scene, ".")
+    newton, clock = plisse.make_newton(threads=2), plisse.Clock()
+    for state in plisse.preview(ladder, newton, clock):
+        ...  # stop iterating and it is interrupted
+    for fine in plisse.refine(ladder, newton, clock, state):
+        ...  # a change of the scene: plisse.preview(ladder.changed(scene, "."), newton, clock, state)
+    plisse.run_scene(scene, Path("."), Path("runs/tablecloth"), threads=2)
+    plisse.export_run(Path("runs/tablecloth"), Path("tablecloth.usdc"))
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from plisse.core.errors import SceneError
     from plisse.core.potential import Clock
     from plisse.core.state import State
-    from plisse.export import export_run as export
+    from plisse.export import export_run
     from plisse.loading.scene_file import load_scene as load
     from plisse.progressive.assemble import System, assemble
     from plisse.progressive.dynamics import animate
@@ -42,7 +44,7 @@ _HOMES = {
     "animate": ("plisse.progressive.dynamics", "animate"),
     "assemble": ("plisse.progressive.assemble", "assemble"),
     "build_hierarchy": ("plisse.progressive.ladder", "build_hierarchy"),
-    "export": ("plisse.export", "export_run"),
+    "export_run": ("plisse.export", "export_run"),
     "load": ("plisse.loading.scene_file", "load_scene"),
     "make_newton": ("plisse.solve.newton", "make_newton"),
     "preview": ("plisse.progressive.quasistatics", "preview"),
@@ -64,7 +66,7 @@ __all__ = [
     "animate",
     "assemble",
     "build_hierarchy",
-    "export",
+    "export_run",
     "load",
     "make_newton",
     "preview",
