@@ -2,8 +2,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+DOCS := .venv/.docs
 
-.PHONY: demo test test-slow gallery bench bench-pcs package clean
+.PHONY: demo test test-slow gallery bench bench-pcs docs package clean
 
 demo: $(READY)
 	$(BIN)/plisse run src/plisse/gallery/05-sphere.toml --out runs/drape --overwrite
@@ -15,7 +16,7 @@ test: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
 
-test-slow: $(READY)
+test-slow: $(READY) $(DOCS)
 	$(BIN)/pytest -n 2 -m slow
 
 gallery: $(READY)
@@ -31,6 +32,10 @@ bench: $(READY)
 bench-pcs: $(READY)
 	$(BIN)/plisse bench pcs
 
+docs: $(DOCS)
+	$(BIN)/sphinx-build -q -W --keep-going docs build/docs
+	@echo build/docs/index.html
+
 package: $(READY)
 	$(BIN)/python tools/package.py dist
 
@@ -45,4 +50,8 @@ $(READY): pyproject.toml
 		{ echo 'This Python cannot create environments: on Debian and Ubuntu install the package python3-venv, then run make again.' >&2; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@

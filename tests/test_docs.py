@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import plisse
 from plisse.cli import build_parser, main
 from plisse.core.record import entries
 from plisse.loading.scene_file import load_scene
@@ -192,3 +193,14 @@ def test_the_first_scene_as_it_is_told(
             assert_told(answer, told.err + told.out)
     assert Path("towel.usdc").stat().st_size > 0 and Path("towel.glb").stat().st_size > 0
     assert Path("towel.png").stat().st_size > 0 and Path("runs/towel/levels.png").stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
+    pytest.importorskip("sphinx", reason="`make docs` and `make test-slow` install Sphinx")
+    build = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(ROOT / "docs"), str(tmp_path)]
+    ran = subprocess.run(build, capture_output=True, text=True, timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    reference = (tmp_path / "api.html").read_text(encoding="utf-8")
+    for name in plisse.__all__:
+        assert name.startswith("__") or f'id="plisse.{name}"' in reference, f"plisse.{name} is not in the reference"

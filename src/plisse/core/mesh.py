@@ -1,5 +1,7 @@
 """Rest geometry and connectivity of a triangle mesh."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -86,38 +86,47 @@ def number(
 
 
 def count(text: str, *, default: Any = REQUIRED, told: str | None = None, why: str = "", **limits: int) -> Any:
+    """A whole number."""
     return _field(Count(**limits, why=why), text, default, told)
 
 
 def three(unit: str | None, text: str, *, default: Any = REQUIRED, told: str | None = None, keyed: bool = False) -> Any:
+    """Three numbers in a unit: a position, a velocity."""
     return _field(Three(unit), text, default, told, keyed=keyed)
 
 
 def turn(text: str) -> Any:
+    """Three angles about the fixed axes."""
     return _field(Turn(), text, (0.0, 0.0, 0.0), None)
 
 
 def factors(text: str, *, default: Any = REQUIRED) -> Any:
+    """One factor, or three along the axes."""
     return _field(Factors(), text, default, None)
 
 
 def choice(text: str, choices: tuple[str, ...], *, default: Any = REQUIRED, told: str | None = None) -> Any:
+    """One of several words."""
     return _field(Choice(choices), text, default, told)
 
 
 def flag(text: str, *, default: Any = REQUIRED) -> Any:
+    """True or false."""
     return _field(Flag(), text, default, None)
 
 
 def word(text: str, *, default: Any = REQUIRED, told: str | None = None) -> Any:
+    """A word or a name."""
     return _field(Word(), text, default, told)
 
 
 def indices(text: str, *, default: Any = REQUIRED) -> Any:
+    """A list of whole numbers from 0 on."""
     return _field(Indices(), text, default, None)
 
 
 def box(text: str, *, default: Any = REQUIRED) -> Any:
+    """Two opposite corners of a box."""
     return _field(Box(), text, default, None)
 
 

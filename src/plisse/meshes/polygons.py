@@ -1,5 +1,7 @@
 """Faces with any number of corners, as mesh files hold them, and how they become triangles."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -54,7 +56,7 @@ class Polygons:
         line = "" if self.lines is None else f" (line {self.lines[face]})"
         return f"face {self.numbers[face] + self.first}{line}"
 
-    def keep(self, faces: Longs) -> "Polygons":
+    def keep(self, faces: Longs) -> Polygons:
         """The chosen faces, ascending (k,), with all vertices; names of other faces are dropped."""
         flags = np.zeros(len(self.numbers), dtype=bool)
         flags[faces] = True

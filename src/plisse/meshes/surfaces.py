@@ -1,5 +1,7 @@
 """Surfaces and moving surfaces from files, folders and generators."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable
 from dataclasses import dataclass

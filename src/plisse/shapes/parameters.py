@@ -79,12 +79,14 @@ def convert(shape: str, field: ShapeField, value: Any) -> Any:
 
 
 def check_length(shape: str, key: str, value: Any) -> float:
+    """The value, if it is a positive length [m]."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
         raise SceneError(f"A {shape}'s {key} must be a positive length in metres, not {value!r}.")
     return float(value)
 
 
 def check_count(shape: str, key: str, value: Any, *, least: int) -> int:
+    """The value, if it is a whole number from `least` on."""
     if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
         raise SceneError(f"A {shape}'s {key} must be a whole number from {least} to {MOST}, not {value!r}.")
     return value
