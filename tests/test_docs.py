@@ -23,7 +23,7 @@ from plisse.scene.sources import MeshSource
 from plisse.shapes.catalogue import SHAPES, shape_parameters
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
 CODE = [ROOT / "README.md", ROOT / "docs/architecture.md", ROOT / "docs/extending.md"]
 WALK = ROOT / "docs/first-scene.md"
 # what pages speak of without writing it out, at a size for a test
@@ -153,6 +153,11 @@ def test_links_lead_to_files(page: Path) -> None:
     for target in LINK.findall(text):
         if not re.match(r"[a-z]+:|#", target):
             assert (page.parent / target.partition("#")[0]).exists(), f"{page.name} links to {target}"
+
+
+def test_citation_and_changelog_know_the_version() -> None:
+    assert f"\nversion: {plisse.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {plisse.__version__} – " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
 def test_pictures_are_small() -> None:
