@@ -459,11 +459,11 @@ SETS: dict[str, tuple[str, list[str]]] = {
     "unknown unit of the file": ("shell=[{file='a.obj', unit='furlong'}]", ["shell.0: ", "unknown unit 'furlong'"]),
     "time of a key": ("collider.motion=[{time='1 m'}]", ["collider.0: motion.0: time [s]", "in s"]),
     # not physical
-    "nu of a half": ("shell.material.nu=0.5", ["material: nu must be below 0.5", "keeps its volume"]),
-    "nu beyond": ("shell.material.nu=0.7", ["material: nu must be below 0.5", "grows when pressed"]),
+    "nu of a half": ("shell.material.nu=0.5", ["material: nu must be below 0.5", "is incompressible"]),
+    "nu beyond": ("shell.material.nu=0.7", ["material: nu must be below 0.5", "grow under pressure"]),
     "nu of -1": ("shell.material.nu=-1", ["material: nu must be above -1"]),
-    "E of zero": ("shell.material.E=0", ["material: E [Pa] must be above 0", "gain energy"]),
-    "E below zero": ("shell.material.E='-3 MPa'", ["material: E [Pa] must be above 0", "'-3 MPa'", "gain energy"]),
+    "E of zero": ("shell.material.E=0", ["material: E [Pa] must be above 0", "release energy"]),
+    "E below zero": ("shell.material.E='-3 MPa'", ["material: E [Pa] must be above 0", "'-3 MPa'", "release energy"]),
     "no thickness": ("shell.material.thickness=0", ["thickness [m] must be above 0", "no stiffness"]),
     "no mass": ("shell.material.density=0", ["density [kg/m³] must be above 0", "without mass"]),
     "thickness of an edge": (

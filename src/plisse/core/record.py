@@ -133,7 +133,7 @@ def box(text: str, *, default: Any = REQUIRED) -> Any:
 def table(record: type, text: str, *, default: Any = REQUIRED, factory: Any = None, told: str | None = None) -> Any:
     """A nested record, a table of its own in a scene file."""
     if factory is not None:
-        meta = {"text": text, "told": told or "its own keys' defaults", "inner": record}
+        meta = {"text": text, "told": told or "the defaults of its keys", "inner": record}
         return field(default_factory=factory, metadata=meta)
     return _field(None, text, default, told, inner=record)
 

@@ -281,7 +281,7 @@ class Indices(Kind):
 
 @dataclass(frozen=True)
 class Box(Kind):
-    """Two corners of a box, the least first."""
+    """Two corners of a box, smaller coordinates first."""
 
     unit: str | None = "m"
 
@@ -294,7 +294,7 @@ class Box(Kind):
         return least, greatest
 
     def describe(self) -> str:
-        return "two corners, the least first"
+        return "two corners, smaller coordinates first"
 
     def json(self) -> Json:
         return {"type": "array", "items": Three(self.unit).json(), "minItems": 2, "maxItems": 2}

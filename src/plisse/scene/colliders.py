@@ -14,10 +14,10 @@ from plisse.scene.sources import MeshSource
 
 @dataclass(frozen=True)
 class HalfSpace(Record):
-    """Solid below a plane."""
+    """Everything below a plane is solid."""
 
-    point: Vector = three("m", "of the plane", default=(0.0, 0.0, 0.0))
-    normal: Vector = three(None, "out of the solid, of any length", default=(0.0, 0.0, 1.0))
+    point: Vector = three("m", "a point of the plane", default=(0.0, 0.0, 0.0))
+    normal: Vector = three(None, "points out of the solid; of any length", default=(0.0, 0.0, 1.0))
 
     def check(self) -> None:
         normal = np.array(self.normal)
@@ -33,20 +33,20 @@ class HalfSpace(Record):
 class Collider(Record):
     """A body that is not simulated: a mesh or a half-space, scaled, rotated, translated, then moved by keyframes."""
 
-    name: str = word("in messages, reports and exports", default="collider", told="`collider-0` …")
+    name: str = word("used in messages, reports and exports", default="collider", told="`collider-0` …")
     mesh: MeshSource | None = None
-    half_space: HalfSpace | None = table(HalfSpace, "instead of a mesh: solid below a plane", default=None)
-    scale: Vector = factors("factors, applied first", default=(1.0, 1.0, 1.0))
-    rotate: Vector = turn("about the fixed axes x, then y, then z")
+    half_space: HalfSpace | None = table(HalfSpace, "instead of a mesh: everything below a plane", default=None)
+    scale: Vector = factors("scales the mesh, before it is rotated", default=(1.0, 1.0, 1.0))
+    rotate: Vector = turn("rotation about the fixed axes x, then y, then z")
     translate: Vector = three(
-        "m", "place of the mesh's origin", default=(0.0, 0.0, 0.0),
+        "m", "position of the mesh's origin", default=(0.0, 0.0, 0.0),
         told="`[0, 0, 0]`; a generated shape on which no shell rests is centred below all shells instead",
     )  # fmt: skip
     motion: tuple[Keyframe, ...] = tables(Keyframe, "motion", "keyframes; meshes only, a half-space cannot move")
     pivot: Vector | None = three("m", "centre of the motion's rotation and scaling", default=None, told="`translate`")
     refine: bool = flag(
-        "the mesh is a coarse one that is subdivided by Loop's rule with every level, as the shells are; otherwise it "
-        "is the same on all levels; meshes only",
+        "`true`: the mesh is coarse, and is subdivided by Loop's rule with every level, like the shells; `false`: "
+        "it is the same on all levels; meshes only",
         default=False,
     )
 

@@ -22,33 +22,31 @@ CORNER = 45.0
 
 @dataclass(frozen=True)
 class Ball(Record):
-    """All points within a radius of a centre, in the world at the start."""
+    """All points within a radius of a centre, in world coordinates at the start."""
 
-    center: Vector = three("m", "of the ball")
-    radius: float = number("m", "of the ball", above=0)
+    center: Vector = three("m", "centre of the ball")
+    radius: float = number("m", "radius of the ball", above=0)
 
 
 @dataclass(frozen=True)
 class Pin(Record):
-    """Exactly one selection of a shell's vertices; without motion they are held."""
+    """Vertices of a shell, selected by exactly one criterion; without motion they are held in place."""
 
-    vertices: tuple[int, ...] | None = indices(
-        "numbers of vertices, counted from 0 in the order of the mesh", default=None
-    )
+    vertices: tuple[int, ...] | None = indices("vertex numbers, counted from 0 in the order of the mesh", default=None)
     ids: str | None = word(
-        "text file with such numbers, relative to the scene; `#` begins a comment", default=None, told="none"
+        "text file of vertex numbers, relative to the scene; `#` starts a comment", default=None, told="none"
     )
     group: str | None = word(
-        "name of a vertex group in the mesh file: OBJ `g` (Blender exports its vertex groups so), USD subset",
+        "name of a vertex group in the mesh file: OBJ `g` (how Blender exports vertex groups), USD subset",
         default=None, told="none",
     )  # fmt: skip
-    box: tuple[Vector, Vector] | None = box("in the world at the start", default=None)
-    sphere: Ball | None = table(Ball, "ball in the world at the start", default=None)
-    corners: bool = flag("where the boundary turns by more than 45° at rest", default=False)
+    box: tuple[Vector, Vector] | None = box("vertices inside a box, in world coordinates at the start", default=None)
+    sphere: Ball | None = table(Ball, "vertices inside a ball, in world coordinates at the start", default=None)
+    corners: bool = flag("vertices where the boundary turns by more than 45° at rest", default=False)
     boundary: bool = flag("all boundary vertices", default=False)
     near: Vector | None = three(
         "m", "with `corners` or `boundary`: only the corner, or the boundary loop, nearest to this point at the start",
-        default=None, told="all of them",
+        default=None, told="all corners or loops",
     )  # fmt: skip
     motion: tuple[Keyframe, ...] = tables(Keyframe, "motion", "keyframes that the vertices follow")
     pivot: Vector | None = three(

@@ -23,24 +23,24 @@ class Shell(Record):
     """A simulated surface: scaled at rest, then placed by `rotate` and `translate`."""
 
     mesh: MeshSource
-    name: str = word("in messages, reports and exports", default="shell", told="`shell-0` …")
-    scale: Vector = factors("of the rest shape", default=(1.0, 1.0, 1.0))
-    rotate: Vector = turn("about the fixed axes x, then y, then z")
-    translate: Vector = three("m", "place of the mesh's origin", default=(0.0, 0.0, 0.0))
+    name: str = word("used in messages, reports and exports", default="shell", told="`shell-0` …")
+    scale: Vector = factors("scales the rest shape", default=(1.0, 1.0, 1.0))
+    rotate: Vector = turn("rotation about the fixed axes x, then y, then z")
+    translate: Vector = three("m", "position of the mesh's origin", default=(0.0, 0.0, 0.0))
     rest_on: str | None = word(
-        "name of a collider or another shell: the shell is centred above it, out of touch, in place of `translate`",
+        "name of a collider or another shell: the shell is centred above it without touching; replaces `translate`",
         default=None, told="none",
     )  # fmt: skip
     drop_height: float | None = number(
         "m",
-        "how far its lowest vertex is above the highest one of what it rests on (without `rest_on`: of all colliders)",
-        default=None, told="with `rest_on` just enough to be out of touch", above=0,
+        "height of its lowest vertex above the highest one of what it rests on (without `rest_on`: of all colliders)",
+        default=None, told="with `rest_on`, just enough not to touch", above=0,
     )  # fmt: skip
-    velocity: Vector = three("m/s", "of all free vertices at the start; dynamics only", default=(0.0, 0.0, 0.0))
+    velocity: Vector = three("m/s", "initial velocity of all free vertices; dynamics only", default=(0.0, 0.0, 0.0))
     material: Material = table(
-        Material, "a preset's name, or a table", default=PRESETS[DEFAULT_MATERIAL], told=f'`"{DEFAULT_MATERIAL}"`'
+        Material, "name of a preset, or a table", default=PRESETS[DEFAULT_MATERIAL], told=f'`"{DEFAULT_MATERIAL}"`'
     )
-    pins: tuple[Pin, ...] = tables(Pin, "pin", "held or led vertices")
+    pins: tuple[Pin, ...] = tables(Pin, "pin", "vertices that are held or moved")
     pressure: Pressure | None = table(Pressure, "closed shells only: a number or a table", default=None)
 
     def check(self) -> None:
@@ -73,14 +73,16 @@ class Scene(Record):
 
     shells: tuple[Shell, ...] = tables(Shell, "shell", "a simulated surface; at least one")
     colliders: tuple[Collider, ...] = tables(Collider, "collider", "a body that is not simulated")
-    name: str = word("in reports", default="scene", told="the file's name")
-    gravity: Vector = three("m/s²", "acceleration; may be keyframed", default=(0.0, 0.0, -9.81), keyed=True)
-    wind: Wind | None = table(Wind, "drag of moving air", default=None)
+    name: str = word("used in reports", default="scene", told="name of the file")
+    gravity: Vector = three(
+        "m/s²", "gravitational acceleration; may be keyframed", default=(0.0, 0.0, -9.81), keyed=True
+    )
+    wind: Wind | None = table(Wind, "drag by moving air", default=None)
     contact: Contact = table(Contact, "contact and friction", factory=Contact)
     solver: Solver = table(Solver, "Newton's method", factory=Solver)
     time: Time = table(Time, "equilibrium or motion", factory=Time)
     hierarchy: Levels = table(Levels, "levels of resolution, for statics", factory=Levels)
-    seed: int = count("of everything random", default=0)
+    seed: int = count("seed of everything random", default=0)
     keyed: tuple[Keyed, ...] = ()
 
     def check(self) -> None:
