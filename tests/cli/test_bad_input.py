@@ -169,7 +169,7 @@ MESHES: dict[str, tuple[str, str | bytes, list[str]]] = {
     "a point": (
         "mesh.obj", SQUARE + "v 1 0 0\nv 1 0 0\nf 2 5 6\n", ["without area", "face 3", "--repair"]
     ),
-    "slivers": ("mesh.obj", TWO_SLIVERS, ["2 sliver triangles", "worst is face 4", "1.0e-04", "editor"]),
+    "slivers": ("mesh.obj", TWO_SLIVERS, ["2 sliver triangles", "worst being face 4", "1.0e-04", "editor"]),
     "three triangles at an edge": (
         "mesh.obj", SQUARE + "v 0 0 1\nf 1 3 5\n", ["not a manifold", "vertex 1 and vertex 3", "split or remove"]
     ),
@@ -441,20 +441,20 @@ SETS: dict[str, tuple[str, list[str]]] = {
     "date for a vector": ("gravity=1979-05-27", ["gravity", "three numbers"]),
     "two for three": ("gravity=[0, 1]", ["gravity", "three numbers like [0, 0, 1]"]),
     "fraction for a count": ("hierarchy.levels=1.5", ["hierarchy: levels", "whole number", "not 1.5"]),
-    "number for a word": ("name=3", ["name", "word", "not 3"]),
+    "number for a word": ("name=3", ["name", "text", "not 3"]),
     "fraction for a shape's count": ("shell.resolution=2.5", ["cloth: ", "resolution", "whole number"]),
     "word for a shape's length": ("shell.width=wide", ["width", "'wide'"]),
-    "list for a shape": ("shell.shape=[1]", ["shape", "word"]),
+    "list for a shape": ("shell.shape=[1]", ["shape", "text"]),
     "not a number": ("contact.friction=nan", ["contact: friction", "finite"]),
     "infinite": ("gravity=[0,0,-inf]", ["gravity", "finite"]),
     "a long list": (f"gravity={[0] * 5000}", ["gravity", "three numbers", "…"]),
-    "a name of two lines": ('name="a\\nb"', ["name", "word"]),
+    "a name of two lines": ('name="a\\nb"', ["name", "text on one line"]),
     # wrong units
     "mass for a length": ("shell.material.thickness='3 kg'", ["material: thickness [m]", "'kg'", "write it in m"]),
     "length for an angle": ("shell.rotate='90 cm'", ["rotate [deg]", "'cm'", "in deg"]),
     "length for a shape's angle": ("collider.radius='3 s'", ["radius", "'s'", "in m"]),
     "unknown unit": ("shell.material.thickness='3 mmm'", ["thickness [m]", "unknown unit 'mmm'", 'did you mean "mm"']),
-    "unit of a pure number": ("contact.friction='3 m'", ["friction", "'m' is not needed"]),
+    "unit of a pure number": ("contact.friction='3 m'", ["friction", "'m' does not belong here"]),
     "unit of the file": ("shell=[{file='a.obj', unit='kg'}]", ["shell.0: ", "unit of length", '"cm"']),
     "unknown unit of the file": ("shell=[{file='a.obj', unit='furlong'}]", ["shell.0: ", "unknown unit 'furlong'"]),
     "time of a key": ("collider.motion=[{time='1 m'}]", ["collider.0: motion.0: time [s]", "in s"]),
@@ -496,7 +496,7 @@ SETS: dict[str, tuple[str, list[str]]] = {
     "pin of no number": ("shell.pin=[{vertices=[]}]", ["pin of cloth", "selects no vertex"]),
     "pin of a vertex beyond": ("shell.pin=[{vertices=[3, 99]}]", ["pin of cloth", "vertex 99", "0 to 24"]),
     "pin without a selection": ("shell.pin=[{}]", ["shell.0: pin.0: ", "exactly one"]),
-    "box turned over": ("shell.pin=[{box=[[1,0,0],[0,0,0]]}]", ["box", "least corner first"]),
+    "box turned over": ("shell.pin=[{box=[[1,0,0],[0,0,0]]}]", ["box", "corner with the smaller coordinates first"]),
     "near nothing": ("shell.pin=[{vertices=[1], near=[0,0,0]}]", ["near", "corners or boundary", "remove"]),
     # keyframes
     "two keys of one time": ("collider.motion=[{time=1}, {time=1}]", ["collider.0: ", "1 s follows 1 s", "own"]),

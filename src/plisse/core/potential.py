@@ -127,12 +127,12 @@ class Potential(ABC):
         return ()
 
     def soon(self, x: Floats) -> Sequence[Ints]:
-        """Node sets that are or may shortly be coupled at x, beyond `stencils`."""
+        """Node sets that are coupled at x, or may soon be, in addition to `stencils`."""
         return ()
 
 
 class Clock:
-    """Seconds spent per part of the work."""
+    """Seconds spent on each part of the work."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)

@@ -13,7 +13,7 @@ REQUIRED: Any = MISSING
 
 
 class Record:
-    """Base of all records: checks every described field, then calls `check` for what hangs together."""
+    """Base of all records: checks every described field, then calls `check` for constraints between fields."""
 
     def __post_init__(self) -> None:
         for entry in fields(self):  # type: ignore[arg-type]
@@ -27,14 +27,14 @@ class Record:
 
 
 def settle(record: object, **values: Any) -> None:
-    """Stores checked values in a frozen record; for use while it is made only."""
+    """Stores checked values in a frozen record; only for use while it is being created."""
     for key, value in values.items():
         object.__setattr__(record, key, value)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One key as the schema sees it. default: None where there is none; told: how the default reads, in words."""
+    """One key as the schema sees it. default: None if there is none; told: the default in words."""
 
     key: str
     kind: Kind | None
@@ -79,7 +79,7 @@ def number(
 ) -> Any:
     """A number in a unit. also: other kinds that the key may hold; keyed: it may be a list of keyframes.
 
-    why: what would follow from a value beyond the limits.
+    why: what a value beyond the limits would mean.
     """
     kind: Kind = Number(unit, why=why, **limits)
     return _field(Or((kind, *also)) if also else kind, text, default, told, keyed=keyed)

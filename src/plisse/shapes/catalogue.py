@@ -100,7 +100,9 @@ def disc(
         return Mesh(X, triangles)
     hole = check_length("disc", "hole", hole)
     if hole >= radius:
-        raise SceneError(f"A disc's hole of {hole:g} m leaves nothing of its radius of {radius:g} m: make it smaller.")
+        raise SceneError(
+            f"A disc's hole of {hole:g} m is not smaller than its radius of {radius:g} m: make it smaller."
+        )
     area = (radius**2 - hole**2) * np.pi
     edge = (area / (ROW * count)) ** 0.5 if rings is None else (radius - hole) / (ROW * rings)
     check_vertices("disc", area / (ROW * edge**2), asked=True)
@@ -251,7 +253,9 @@ def torus(
     """A torus about the z axis."""
     major, minor = check_length("torus", "major", major), check_length("torus", "minor", minor)
     if minor >= major:
-        raise SceneError(f"A torus with minor = {minor:g} and major = {major:g} meets itself: make minor the smaller.")
+        raise SceneError(
+            f"A torus with minor = {minor:g} and major = {major:g} intersects itself: make minor smaller than major."
+        )
     around, across = check_count("torus", "around", around, least=3), check_count("torus", "across", across, least=3)
     check_vertices("torus", around * across, asked=True)
     turn = 2 * np.pi * np.arange(around) / around
@@ -350,7 +354,7 @@ SHAPES: dict[str, Callable[..., Mesh]] = {
 def shape_fields(shape: str) -> list[ShapeField]:
     """What the named shape takes: names, units, defaults and a text each."""
     if shape not in SHAPES:
-        raise SceneError(f'There is no shape "{shape}"{suggest(shape, SHAPES)}: known are {", ".join(SHAPES)}.')
+        raise SceneError(f'There is no shape "{shape}"{suggest(shape, SHAPES)}: choose from {", ".join(SHAPES)}.')
     return read_fields(SHAPES[shape])
 
 
@@ -368,7 +372,7 @@ def make_shape(shape: str, parameters: Mapping[str, Any], *, seed: int = 0) -> M
     for key in parameters:
         if key not in fields:
             listing = ", ".join(fields)
-            raise SceneError(f'A {shape} has no parameter "{key}"{suggest(key, fields)}: known are {listing}.')
+            raise SceneError(f'A {shape} has no parameter "{key}"{suggest(key, fields)}: choose from {listing}.')
     common = {"seed": seed} if "seed" in fields else {}
     given = {key: convert(shape, fields[key], value) for key, value in parameters.items()}
     return SHAPES[shape](**(common | given))
