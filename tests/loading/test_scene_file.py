@@ -149,7 +149,7 @@ def test_overrides(write):
         ("contact.fricton=1", r'contact: .*did you mean "friction"'),
         ("shell.thickness=1", "shell.0: unknown key"),
         ("shell.shape=gird", 'did you mean "grid"'),
-        ("shell.shape=3", "word"),
+        ("shell.shape=3", "text"),
         ("shell.material=velvet", "no material"),
         ("shell.material=3", "table"),
         ("shell.material.thickness=-1", "shell.0: material: thickness"),

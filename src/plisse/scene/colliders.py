@@ -23,7 +23,7 @@ class HalfSpace(Record):
         normal = np.array(self.normal)
         length = float(np.linalg.norm(normal))
         if length == 0:
-            raise SceneError("normal must not be zero: a half-space needs a direction.")
+            raise SceneError("normal must not be zero: give a half-space a direction.")
         # a unit vector stays as it is, so that writing and reading a scene changes nothing
         unit = normal if abs(length - 1) < 1e-12 else normal / length
         settle(self, normal=tuple(float(part) for part in unit))
@@ -59,7 +59,7 @@ class Collider(Record):
             raise SceneError(f"A half-space cannot be {which}.")
         if self.mesh is not None and self.mesh.sequence is not None and (self.motion or self.refine):
             word = "motion" if self.motion else "refine"
-            raise SceneError(f"A sequence of meshes moves by itself and is the same on all levels: remove {word}.")
+            raise SceneError(f"A sequence of meshes already moves, and is the same on all levels: remove {word}.")
 
     @property
     def center(self) -> Vector:

@@ -1,4 +1,4 @@
-"""How many levels of resolution there are, and how a coarse one stands in for the finest."""
+"""How many levels of resolution there are, and how a coarse level stands in for the finest."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -14,7 +14,7 @@ MOST = 8  # levels
 
 @dataclass(frozen=True)
 class Proxy:
-    """What of `Levels` a preset fills in where the scene says nothing."""
+    """The part of `Levels` that a preset fills in where the scene leaves it open."""
 
     prolongation: str
     compression: float | str
@@ -85,6 +85,6 @@ class Levels(Record):
 
     @property
     def proxy(self) -> Proxy:
-        """What stands in for the finest level: the scene's own words, else the preset's."""
+        """What stands in for the finest level: the scene's own values, otherwise the preset's."""
         said = {entry.name: getattr(self, entry.name) for entry in fields(Proxy)}
         return replace(PRESETS[self.preset], **{name: value for name, value in said.items() if value is not None})

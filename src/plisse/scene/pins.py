@@ -58,10 +58,12 @@ class Pin(Record):
         given = [getattr(self, name) is not None for name in ("vertices", "ids", "group", "box", "sphere")]
         if sum((*given, self.corners, self.boundary)) != 1:
             raise SceneError(
-                "A pin selects by exactly one of vertices, ids, group, box, sphere, corners and boundary: give one."
+                "A pin needs exactly one of vertices, ids, group, box, sphere, corners and boundary: give one."
             )
         if self.near is not None and not (self.corners or self.boundary):
-            raise SceneError("near chooses among corners or boundary loops: give it with one of these, or remove it.")
+            raise SceneError(
+                "near chooses among corners or boundary loops: use it with corners or boundary, or remove it."
+            )
 
 
 def select_vertices(
@@ -85,7 +87,7 @@ def select_vertices(
     elif pin.group is not None:
         known = groups or {}
         if pin.group not in known:
-            have = f"known are {', '.join(sorted(known)[:12])}" if known else "its mesh has none"
+            have = f"its mesh has {', '.join(sorted(known)[:12])}" if known else "its mesh has none"
             raise SceneError(
                 f'A pin of {name} names the vertex group "{pin.group}"{suggest(pin.group, known)}, but {have}: correct '
                 "the name or export the mesh with its groups."
@@ -110,7 +112,7 @@ def _by_number(numbers: Longs, size: int, name: str, vertex_of_id: Ints | None) 
     last = (size if vertex_of_id is None else len(vertex_of_id)) - 1
     if len(chosen) and (chosen[-1] > last or chosen[0] < 0):
         wrong = chosen[-1] if chosen[-1] > last else chosen[0]
-        raise SceneError(f"A pin of {name} names vertex {wrong}, but they go from 0 to {last}: correct the list.")
+        raise SceneError(f"A pin of {name} names vertex {wrong}, but vertices go from 0 to {last}: correct the list.")
     if vertex_of_id is None:
         return chosen
     found = vertex_of_id[chosen].astype(np.int64)

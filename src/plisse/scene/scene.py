@@ -1,4 +1,4 @@
-"""Everything that the user asked for: frozen, plain, serialisable."""
+"""Everything the user asked for: frozen, plain, serialisable."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -49,14 +49,14 @@ class Shell(Record):
 
 @dataclass(frozen=True)
 class Keyed:
-    """A value that changes through time: where it is in the scene, and its keys [s], linear in between."""
+    """A value that changes over time: its place in the scene and its keys [s], interpolated linearly."""
 
     path: tuple[str | int, ...]
     times: tuple[float, ...]
     values: tuple[float | Vector, ...]
 
     def at(self, t: float) -> float | Vector:
-        """The value at a time [s]; the first one before its key, the last one after."""
+        """The value at time t [s]; constant before the first key and after the last one."""
         now = [
             float(np.interp(t, self.times, column))
             for column in np.array(self.values, float).reshape(len(self.times), -1).T
@@ -68,7 +68,7 @@ class Keyed:
 class Scene(Record):
     """Shells, colliders, loads and settings.
 
-    keyed: values that change through time; in their places the scene itself holds what they are in the end.
+    keyed: values that change over time; the scene itself holds their final values.
     """
 
     shells: tuple[Shell, ...] = tables(Shell, "shell", "a simulated surface; at least one")
@@ -95,15 +95,17 @@ class Scene(Record):
                 raise SceneError(f'Two bodies are called "{name}": give each its own name.')
             names.add(name)
         if self.hierarchy.levels > 1 and self.time.mode == "dynamic":
-            raise SceneError('Several levels are for statics so far: set time.mode = "static" or hierarchy.levels = 1.')
+            raise SceneError(
+                'So far, only statics can have several levels: set time.mode = "static" or hierarchy.levels = 1.'
+            )
 
     @property
     def last_key(self) -> float:
-        """Time [s] after which no value changes any more."""
+        """Time [s] after which no value changes."""
         return max((keyed.times[-1] for keyed in self.keyed), default=0.0)
 
     def at(self, t: float) -> "Scene":
-        """The scene with every keyframed value as it is at a time [s]."""
+        """The scene with every keyframed value as it is at time t [s]."""
         scene: Any = self
         for keyed in self.keyed:
             scene = _replaced(scene, keyed.path, keyed.at(t))

@@ -37,11 +37,13 @@ def check_motion(motion: Sequence[Keyframe]) -> tuple[Keyframe, ...]:
     for before, after in pairwise(motion):
         if after.time <= before.time:
             raise SceneError(
-                f"motion needs increasing times, but {after.time:g} s follows {before.time:g} s: a key needs a time of "
-                "its own."
+                f"motion needs increasing times, but {after.time:g} s follows {before.time:g} s: give each key its own "
+                "time."
             )
     if motion and motion[0].time == 0 and motion[0] != Keyframe(0.0):
-        raise SceneError("motion must start at rest: place the body itself instead of moving it at time 0.")
+        raise SceneError(
+            "motion must start at rest: place the body with translate and rotate instead of moving it at time 0."
+        )
     return tuple(motion)
 
 

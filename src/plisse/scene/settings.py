@@ -1,4 +1,4 @@
-"""How contact, the solver and time are to be treated."""
+"""Settings of contact, the solver and time."""
 
 from dataclasses import dataclass
 

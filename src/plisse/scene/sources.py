@@ -48,7 +48,7 @@ class MeshSource(Record):
         if len(given) != 1:
             raise SceneError("A body needs a mesh: give exactly one of file, shape and sequence.")
         if self.shape is None and self.parameters:
-            raise SceneError(f'A mesh from a file takes no parameter "{next(iter(self.parameters))}": remove it.')
+            raise SceneError(f'A mesh from a file has no parameter "{next(iter(self.parameters))}": remove it.')
         fresh: dict[str, Any] = {"object": None, "up": "z", "unit": "m"} if self.shape is not None else {}
         if self.sequence is None:
             fresh |= {"rate": None, "start": 0.0}
