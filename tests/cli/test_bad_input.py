@@ -132,8 +132,8 @@ MESHES: dict[str, tuple[str, str | bytes, list[str]]] = {
     "unknown extension": ("mesh.fbx", b"Kaydara", ["unknown format", '".fbx"', ".obj", "save"]),
     "empty obj": ("mesh.obj", "", ["no faces"]),
     "empty ply": ("mesh.ply", "", ["not a PLY file"]),
-    "empty stl": ("mesh.stl", "", ["no STL file", "export"]),
-    "binary obj": ("mesh.obj", bytes(range(256)), ["no OBJ file", "binary"]),
+    "empty stl": ("mesh.stl", "", ["not an STL file", "export"]),
+    "binary obj": ("mesh.obj", bytes(range(256)), ["not an OBJ file", "binary"]),
     "garbage ply": ("mesh.ply", bytes(range(256)), ["not a PLY file"]),
     "garbage stl": ("mesh.stl", bytes(range(256)), ["promises", "export"]),
     "garbage usd": ("mesh.usda", bytes(range(256)), ["cannot be read"]),
@@ -144,7 +144,7 @@ MESHES: dict[str, tuple[str, str | bytes, list[str]]] = {
     "half a face": ("mesh.obj", SQUARE + "f 1 2\n", ["line 7", "three or more"]),
     "header cut off": ("mesh.ply", as_ply()[:60], ["header", "cut off"]),
     "body cut off": ("mesh.ply", as_ply()[:-20], ["cut off", "export"]),
-    "word in ascii ply": ("mesh.ply", as_ply(kind="ascii").replace(b"\n3 0", b"\nx 0"), ['"x"', "no number", "export"]),
+    "word in ascii ply": ("mesh.ply", as_ply(kind="ascii").replace(b"\n3 0", b"\nx 0"), ['"x"', "a number", "export"]),
     "unknown ply type": ("mesh.ply", as_ply().replace(b"double x", b"quad x"), ["header", "quad x"]),
     "millions promised": ("mesh.ply", as_ply().replace(b"vertex 3", b"vertex 2000000000"), ["cut off", "export"]),
     "stl promises more": ("mesh.stl", as_stl(promised=4_000_000_000), ["promises 4000000000 facets and holds 1"]),
@@ -232,9 +232,9 @@ def test_vertices_that_no_triangle_uses_are_dropped_with_a_note(desk: Desk) -> N
 def test_mesh_files_that_are_not_there(desk: Desk) -> None:
     contains(desk.check(text=FILE), ["cloth: ", "mesh.obj does not exist", "correct the file name"])
     (desk.folder / "mesh.obj").mkdir()
-    contains(desk.check(text=FILE), ["mesh.obj is no file", "name a mesh file"])
+    contains(desk.check(text=FILE), ["mesh.obj is not a file", "name a mesh file"])
     contains(desk.refused("check", "nothing.ply"), ["nothing.ply does not exist", "correct"])
-    contains(desk.refused("check", "mesh.obj"), ["mesh.obj is no file"])
+    contains(desk.refused("check", "mesh.obj"), ["mesh.obj is not a file"])
     contains(desk.check(text=FILE.replace("mesh", 300 * "m"))[-120:], ["cannot be read", "too long"])
 
 
@@ -246,7 +246,7 @@ def test_an_object_and_a_group_that_the_file_has_not(desk: Desk) -> None:
         ["cloth", '"hen"', 'did you mean "hem"', "its mesh has hem"],
     )
     desk.put("mesh.obj", SQUARE)
-    contains(desk.check(text=FILE + 'object = "table"\n'), ["mesh.obj", "no names", "leave object away"])
+    contains(desk.check(text=FILE + 'object = "table"\n'), ["mesh.obj", "names no objects", "omit object"])
     contains(desk.check(text=FILE + '[[shell.pin]]\ngroup = "hem"\n'), ["its mesh has none", "export"])
     contains(desk.check('shell.pin=[{group="hem"}]'), ["its mesh has none"])
 
@@ -255,10 +255,10 @@ def test_an_object_and_a_group_that_the_file_has_not(desk: Desk) -> None:
     ("content", "words"),
     [
         (None, ["pins.txt does not exist", "correct"]),
-        ("0 1 two", ["pins.txt, line 1", "'two' is no vertex id"]),
-        ("0\n# a comment\n-3", ["pins.txt, line 3", "'-3'", "from 0 on"]),
-        ("²", ["pins.txt, line 1", "no vertex id"]),
-        ("99999999999999999999", ["pins.txt, line 1", "no vertex id"]),
+        ("0 1 two", ["pins.txt, line 1", "'two' is not a vertex id"]),
+        ("0\n# a comment\n-3", ["pins.txt, line 3", "'-3'", "from 0."]),
+        ("²", ["pins.txt, line 1", "not a vertex id"]),
+        ("99999999999999999999", ["pins.txt, line 1", "not a vertex id"]),
         ("0, 1, 77", ["cloth", "vertex 77", "from 0 to 24"]),
         ("# nothing", ["cloth", "selects no vertex"]),
         (b"\xff\xfe\x00", ["pins.txt", "plain text"]),
@@ -287,7 +287,7 @@ def test_a_folder_as_a_file_of_vertex_ids(desk: Desk) -> None:
         ({"1.obj": SQUARE, "2.ply": as_ply()}, ["several formats", ".obj and .ply"]),
         ({"1.obj": SQUARE, "2.obj": SQUARE + "v 5 5 5\n"}, ["2.obj has 5 vertices", "1.obj has 4", "same"]),
         ({"1.obj": SQUARE, "2.obj": SQUARE + "f 1 2 4\n"}, ["2.obj has 3 faces", "1.obj has 2", "same"]),
-        ({"1.obj": SQUARE, "2.obj": SQUARE.replace("f 1 3 4", "f 2 3 4")}, ["2.obj", "otherwise", "face 2 (line 6)"]),
+        ({"1.obj": SQUARE, "2.obj": SQUARE.replace("f 1 3 4", "f 2 3 4")}, ["2.obj", "differently", "face 2 (line 6)"]),
         ({"1.obj": SQUARE, "2.obj": SQUARE.replace("1 1 0", "1 nan 0")}, ["2.obj", "not finite", "export"]),
         ({"1.obj": SQUARE, "2.obj": "v 1"}, ["2.obj", "line 1", "three numbers"]),
         ({"9.obj": SQUARE, "10.obj": "v 1"}, ["10.obj", "line 1"]),
@@ -308,7 +308,7 @@ def test_sequences_in_the_wrong_place(desk: Desk) -> None:
     contains(desk.check(text=SEQUENCE), ["frames is a single mesh", "folder"])
     text = SEQUENCE + "[[collider.motion]]\ntime = 1\n"
     contains(desk.check(text=text), ["collider.0", "already moves", "remove motion"])
-    contains(desk.check('shell.sequence="frames"'), ["sequence is for colliders", "file or shape"])
+    contains(desk.check('shell.sequence="frames"'), ["sequence is only for colliders", "file or shape"])
     contains(desk.check("collider.rate=30"), ["has no rate", "remove"])
 
 
@@ -421,9 +421,9 @@ def test_gaps_below_the_contact_offset(desk: Desk, sets: list[str], words: list[
 SETS: dict[str, tuple[str, list[str]]] = {
     # unknown keys
     "misspelt table": ("contakt.friction=1", ["'contakt'", 'did you mean "contact"']),
-    "misspelt key": ("contact.fricton=1", ["contact: ", "'fricton'", 'did you mean "friction"', "known are"]),
+    "misspelt key": ("contact.fricton=1", ["contact: ", "'fricton'", 'did you mean "friction"', "choose from"]),
     "misspelt shape parameter": ("shell.resolutoin=3", ["shell.0: ", 'did you mean "resolution"']),
-    "key of another shape": ("shell.subdivisions=3", ["shell.0: ", "'subdivisions'", "known are"]),
+    "key of another shape": ("shell.subdivisions=3", ["shell.0: ", "'subdivisions'", "choose from"]),
     "misspelt pin": ('shell.pin=[{corner=true}]', ["shell.0: pin.0: ", 'did you mean "corners"']),
     "misspelt keyframe": ("collider.motion=[{tme=1}]", ["collider.0: motion.0: ", 'did you mean "time"']),
     "misspelt key of a keyed value": (
@@ -489,7 +489,7 @@ SETS: dict[str, tuple[str, list[str]]] = {
     "scaled down": ("shell.scale=1e-9", ["cloth: ", "thickness", "unit"]),
     "gas without pressure": ("shell.pressure={kind='gas', value=0}", ["pressure: value [Pa]", "above 0"]),
     # loads and handles
-    "pressure in an open shell": ("shell.pressure=10", ['"cloth"', "open boundary of 16 edges", "close it or drop"]),
+    "pressure in an open shell": ("shell.pressure=10", ['"cloth"', "open boundary of 16 edges", "close it or remove"]),
     "pin of nothing": ("shell.pin=[{box=[[5,5,5],[6,6,6]]}]", ["pin of cloth", "selects no vertex", "enlarge"]),
     "handle of nothing": (
         "shell.pin=[{sphere={center=[9,9,9], radius=1}, motion=[{time=1}]}]", ["pin of cloth", "selects no vertex"]
@@ -526,7 +526,7 @@ SETS: dict[str, tuple[str, list[str]]] = {
     "no shell": ("shell=[]", ["at least one shell", "[[shell]]"]),
     "two bodies of one name": ("collider.name=cloth", ['Two bodies are called "cloth"', "own name"]),
     "rest on an unknown body": ("shell.rest_on=bal", ["cloth: rest_on", '"bal"', 'did you mean "ball"']),
-    "rest on itself": ("shell.rest_on=cloth", ["cloth: rest_on", "no other body", "known are ball"]),
+    "rest on itself": ("shell.rest_on=cloth", ["cloth: rest_on", "no other body", "the others are ball"]),
     "rest on each other": (
         "shell=[{name='a', shape='grid', rest_on='b'}, {name='b', shape='grid', rest_on='a'}]",
         ["a and b rest on each other", "something else"],
@@ -540,7 +540,7 @@ SETS: dict[str, tuple[str, list[str]]] = {
     "override without a value": ("contact", ['"contact"', "key.key=value"]),
     "override without a key": ("=3", ["key.key=value"]),
     "override of a part of a value": ("shell.0.shape.x=3", ['"shell.0.shape.x=3"', "plain value"]),
-    "override beyond a list": ("shell.7.name=x", ["shell.0.name=x", "number 7"]),
+    "override beyond a list": ("shell.7.name=x", ["shell.0.name=x", "entry 7"]),
     "override of an odd number": ("shell.².name=x", ["'²'"]),
 }  # fmt: skip
 # what a case needs beside what it sets
@@ -558,7 +558,7 @@ def test_a_scene_that_makes_no_sense(desk: Desk, case: str) -> None:
 
 def test_resting_and_placing_at_once(desk: Desk) -> None:
     said = desk.check("shell.rest_on=ball", "shell.translate=[0,0,1]")
-    contains(said, ["cloth: rest_on and drop_height place the shell", "remove"])
+    contains(said, ["cloth: rest_on and drop_height already place the shell", "remove"])
     contains(desk.check("collider=[]", "shell.drop_height=1"), ["drop_height needs a collider", "translate"])
 
 
@@ -604,7 +604,7 @@ def test_a_scene_that_is_not_there_or_a_folder(desk: Desk) -> None:
     contains(desk.refused("check", "nothing.toml"), ["nothing.toml does not exist", "correct"])
     (desk.folder / "folder.toml").mkdir()
     contains(desk.refused("check", "folder.toml"), ["folder.toml cannot be read", "directory"])
-    contains(desk.refused("check", "."), ["is no file"])
+    contains(desk.refused("check", "."), ["is not a file"])
     contains(desk.refused("check", "nothing.toml/inner.toml"), ["does not exist"])
 
 

@@ -163,7 +163,7 @@ def test_overrides(write):
         ("shell=3", r"\[\[shell\]\]"),
         ("shell=[]", "at least one shell"),
         ("time.mode=dynamics", "mode"),
-        ("wind=3", "wind: a table"),
+        ("wind=3", "wind: this must be a table"),
         ("name=3", "name"),
         ("seed=x", "seed"),
     ],

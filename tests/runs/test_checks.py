@@ -144,7 +144,7 @@ def test_groups_and_notes_are_listed(tmp_path):
     path = write(tmp_path / "a.obj", Mesh(200.0 * mesh.X, mesh.triangles), groups=names)
     lines = check_mesh_file(path)
     assert "  vertex groups: collar, hem" in lines
-    assert lines[-1] == f"  note: {path} measures 283 m across; if that is not meant, set unit."
+    assert lines[-1] == f"  note: {path} measures 283 m across; if that is not intended, set unit."
 
 
 def test_a_collider_is_told_as_one(tmp_path, capsys):

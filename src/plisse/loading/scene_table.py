@@ -31,9 +31,9 @@ FIELDS = {"shell": "shells", "collider": "colliders", "pin": "pins"}
 
 
 def scene_from_dict(data: Mapping[str, Any], base: Path) -> Scene:
-    """Read a scene from tables; a SceneError names the table and key that is wrong.
+    """Reads a scene from tables; a SceneError names the table and the key that is wrong.
 
-    Bodies that say where they rest, or nothing of their place, are placed.
+    Bodies with `rest_on`, or without any position, are placed.
     """
     reader = _Reader()
     values = reader.values(Scene, dict(data), ())
@@ -114,8 +114,7 @@ class _Reader:
             for before, after in pairwise(times):
                 if after <= before:
                     raise SceneError(
-                        f"keys need increasing times, but {after:g} s follows {before:g} s: a key needs a time of its "
-                        "own."
+                        f"keys need increasing times, but {after:g} s follows {before:g} s: give each key its own time."
                     )
             values = tuple(entry.kind.check("value", key["value"]) for key in value)
         self.keyed.append(Keyed(path, tuple(times), values))
@@ -155,7 +154,9 @@ class _Reader:
                 raise SceneError(f'A half-space has no "{extra}": remove it.')
             return {}
         if record is not Collider and "sequence" in source:
-            raise SceneError("sequence is for colliders: a shell starts from one mesh, give file or shape.")
+            raise SceneError(
+                "sequence is only for colliders: a shell starts from a single mesh, given by file or shape."
+            )
         for key, value in given.items():
             if isinstance(value, str):
                 Word().check(key, value)
@@ -164,7 +165,7 @@ class _Reader:
 
 
 def scene_to_dict(scene: Scene) -> Table:
-    """The scene as tables of plain values; `scene_from_dict` gives an equal scene back."""
+    """The scene as tables of plain values; `scene_from_dict` returns an equal scene."""
     table: Table = _plain(scene)
     del table["keyed"]
     for keyed in scene.keyed:
@@ -215,13 +216,13 @@ def _is_keyed(value: Any) -> bool:
 
 def _table(value: Any) -> Table:
     if not isinstance(value, dict):
-        raise SceneError(f"a table of keys and values is needed here, not {told(value)}.")
+        raise SceneError(f"this must be a table of keys and values, not {told(value)}.")
     return value
 
 
 def _check_keys(table: Mapping[str, Any], known: Any) -> None:
     for key in table:
         if key not in known:
-            raise SceneError(f"unknown key {told(key)}{suggest(key, known)}: known are {', '.join(known)}.")
+            raise SceneError(f"unknown key {told(key)}{suggest(key, known)}: choose from {', '.join(known)}.")
     if known == ("time", "value") and len(table) < 2:
-        raise SceneError("a key needs both time and value: add what is missing.")
+        raise SceneError("a key needs both time and value: add the missing one.")

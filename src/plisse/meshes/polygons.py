@@ -26,7 +26,7 @@ class Polygons:
     starts: where each face's corners begin, shape (p + 1,). objects, groups: faces by name, (k,) each.
     points: vertices by name, (k,) each. first: the number that the file gives its first vertex and face.
     numbers: place of each face in the file, from 0, shape (p,). lines: its line, from 1, or None.
-    notes: what is odd about the file, sentences that begin with a verb.
+    notes: what is odd about the file, as sentences that begin with a verb.
     """
 
     X: Floats

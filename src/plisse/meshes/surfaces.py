@@ -52,7 +52,7 @@ class Surface:
 
     mesh: in metres, z up. groups: vertices of the mesh by name of vertex group, sorted, (k,) each.
     vertex_of_id: the mesh's vertex for each vertex of the file, in the file's order, −1 where dropped, shape (n,).
-    notes: what was done or is odd, whole sentences.
+    notes: what was changed or looks odd, in whole sentences.
     """
 
     mesh: Mesh
@@ -62,10 +62,10 @@ class Surface:
 
 
 def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool = False) -> Surface:
-    """The source's mesh, of a sequence the first frame; relative files are looked up from base.
+    """The source's mesh, or the first frame of a sequence; file names are relative to base.
 
-    A shell must be a clean manifold. A solid, which only collides, may be less than that: its degenerate and duplicated
-    triangles are dropped, and what else is wrong with it becomes a note.
+    A shell must be a clean manifold. A solid, which only collides, need not be: its degenerate and duplicate triangles
+    are dropped, and its other defects become notes.
     """
     if source.shape is not None:
         mesh = make_shape(source.shape, source.parameters, seed=seed)
@@ -98,13 +98,13 @@ def load_track(source: MeshSource, base: Path) -> Track:
 
 
 def read_polygons(path: Path, *, object: str | None = None) -> Polygons:
-    """Faces of a mesh file, or those of one of its objects; any failure is a SceneError."""
+    """The faces of a mesh file, or those of one of its objects; any failure is a SceneError."""
     suffix = path.suffix.lower()
     try:
         if not path.exists():
             raise SceneError(f"{path} does not exist: correct the file name, which is relative to the scene.")
         if not path.is_file():
-            raise SceneError(f"{path} is no file: name a mesh file.")
+            raise SceneError(f"{path} is not a file: name a mesh file.")
         if suffix in SUFFIXES:
             return read_usd_polygons(path, object=object)
         if suffix not in READERS:
@@ -123,19 +123,19 @@ def _select_object(polygons: Polygons, object: str, path: Path) -> Polygons:
     named = polygons.objects if object in polygons.objects else polygons.groups
     if object not in named:
         known = [*polygons.objects] or [*polygons.groups]
-        told = f"it holds {list_names(known)}" if known else "its faces carry no names, so leave object away"
+        told = f"it holds {list_names(known)}" if known else "it names no objects, so omit object"
         raise SceneError(f'{path} has no object "{object}"{suggest(object, known)}: {told}.')
     return polygons.keep(named[object])
 
 
 def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: bool) -> Surface:
-    name, mend = str(path), f"mend it with `plisse check --repair {path} --out FIXED{path.suffix.lower()}`"
+    name, mend = str(path), f"repair it with `plisse check --repair {path} --out FIXED{path.suffix.lower()}`"
     if path.suffix.lower() in SUFFIXES:
         mend = mend.removesuffix(f"{path.suffix.lower()}`") + ".ply`"
     check_polygons(polygons, name)
     notes = list(polygons.notes)
     if len(polygons.objects) > 1:
-        notes.append(f"holds several objects, taken as one mesh: {list_names([*polygons.objects])}")
+        notes.append(f"holds several objects, read as one mesh: {list_names([*polygons.objects])}")
     loose = _count_loose(polygons) if source.object is None else 0
     if loose:
         told = tell_count(loose, "a vertex that no face uses, which was", "{} vertices that no face uses, which were")
@@ -147,11 +147,11 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
         first = polygons.name_face(int(repeating[0]))
         told = tell_count(len(repeating), "a face", "{} faces")
         which = tell_count(len(repeating), f"{first}", f"the first is {first}")
-        raise SceneError(f"{name} has {told} with a corner twice or less than three corners, {which}: {mend}.")
+        raise SceneError(f"{name} has {told} with a corner twice or fewer than three corners, {which}: {mend}.")
     triangles, face = triangulate(slim, name)
     if len(triangles) > len(slim.numbers):
         told = tell_count(int((slim.sizes > 3).sum()), "a face", "{} faces")
-        notes.append(f"has {told} of more than three corners, cut into triangles")
+        notes.append(f"has {told} with more than three corners, split into triangles")
 
     # to metres, z up
     X = polygons.X
@@ -169,14 +169,14 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
         dropped = int((~keep).sum()) + len(repeating)
         if dropped:
             told = tell_count(dropped, "a triangle", "{} triangles")
-            notes.append(f"has {told} without area or given twice, which a collider can do without")
+            notes.append(f"has {told} without area or given twice, which were dropped")
         triangles, face = triangles[keep], face[keep]
     mesh, vertex_of_id, ids = drop_loose(X, triangles)
     names = Names(lambda i: polygons.name_vertex(int(ids[i])), lambda t: slim.name_face(int(face[t])))
     if solid:
         if not len(mesh.triangles):
             raise SceneError(f"{name} has only triangles without area: give it a surface mesh.")
-        notes += [f"{flaw.clause}, which does no harm to a collider" for flaw in find_flaws(mesh, names=names)]
+        notes += [f"{flaw.clause}, which does not matter for a collider" for flaw in find_flaws(mesh, names=names)]
     else:
         check_manifold(mesh, name, names=names, mend=mend)
         doubles = len(mesh.X) - len(merge_points(mesh.X)[0])
@@ -184,10 +184,10 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
             told = tell_count(
                 doubles, "a vertex at exactly the place of another", "{} vertices at exactly the place of others"
             )
-            notes.append(f"has {told}, where it is not joined; {mend}")
+            notes.append(f"has {told}, where the surface is not joined; {mend}")
     size = float(np.linalg.norm(np.ptp(mesh.X, axis=0)))
     if not SIZES[0] <= size <= SIZES[1]:
-        notes.append(f"measures {size:.3g} m across; if that is not meant, set unit")
+        notes.append(f"measures {size:.3g} m across; if that is not intended, set unit")
     return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, tuple(f"{name} {note}." for note in notes))
 
 
@@ -240,9 +240,9 @@ def _frames(path: Path) -> list[Path]:
         raise SceneError(f"{path} cannot be read: {error.strerror}.") from None
     suffixes = sorted({file.suffix.lower() for file in files})
     if len(suffixes) > 1:
-        raise SceneError(f"{path} holds frames of several formats, {' and '.join(suffixes)}: leave one of them.")
+        raise SceneError(f"{path} holds frames of several formats, {' and '.join(suffixes)}: keep one of them.")
     if not files:
-        raise SceneError(f"{path} holds no meshes: a sequence needs {', '.join(READERS)} files, one a frame.")
+        raise SceneError(f"{path} holds no meshes: a sequence needs {', '.join(READERS)} files, one per frame.")
     return sorted(files, key=_natural)
 
 
@@ -267,7 +267,7 @@ def _read_frame(path: Path, first_path: Path, first: Polygons, source: MeshSourc
         corner = 0 if len(sizes) else np.argmax(polygons.corners != first.corners)
         face = sizes[0] if len(sizes) else np.searchsorted(first.starts, corner, side="right") - 1
         raise SceneError(
-            f"{path} joins its vertices otherwise than {first_path.name}, first at {polygons.name_face(int(face))}: "
-            "all frames of a sequence need the same faces."
+            f"{path} connects its vertices differently from {first_path.name}, first at "
+            f"{polygons.name_face(int(face))}: all frames of a sequence need the same faces."
         )
     return _to_world(polygons.X, source)
