@@ -385,7 +385,7 @@ def test_a_start_with_a_shell_that_crosses_itself(desk: Desk) -> None:
     triangles = np.concatenate((flat.triangles, flat.triangles + len(flat.X))).astype(np.int32)
     write_obj(desk.folder / "mesh.obj", X, triangles)
     said = desk.check(text=FILE, new=["scene-intersections.ply"])
-    contains(said, ["of cloth through triangle", "mend the mesh"])
+    contains(said, ["of cloth through triangle", "repair the mesh"])
     assert len(check_red(desk)) > 4
 
 
@@ -631,7 +631,7 @@ def test_mesh_names_with_blanks_and_letters_of_all_kinds(desk: Desk) -> None:
 def test_a_scene_larger_than_the_machine_is_estimated(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plisse.runs.checks, "memory", lambda: 2e9)
     said = desk.check("shell.resolution=20", "hierarchy.levels=6", "shell.material.thickness=1e-5")
-    contains(said, ["too large", "410,881 vertices", "GB and", "s a Newton iteration", "there are 2 GB"])
+    contains(said, ["too large", "410,881 vertices", "GB and", "s per Newton iteration", "there are 2 GB"])
     contains(said, ["coarser mesh or fewer levels", "--yes"])
 
 
@@ -648,7 +648,7 @@ def test_five_million_triangles_are_too_many_for_24_gigabytes(desk: Desk, monkey
     assert len(flat.triangles) > 5_000_000
     write_ply(desk.folder / "mesh.ply", flat.X, flat.triangles)
     said = desk.check(text=FILE.replace("mesh.obj", "mesh.ply"))
-    contains(said, ["too large", "2,505,889 vertices", "GB and", "min a Newton iteration", "coarser", "--yes"])
+    contains(said, ["too large", "2,505,889 vertices", "GB and", "min per Newton iteration", "coarser", "--yes"])
 
 
 # --- run --------------------------------------------------------------------------------------------------------------

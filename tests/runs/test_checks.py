@@ -61,7 +61,7 @@ def test_a_scene_is_told_body_by_body(tmp_path):
         "  ball: collider, 42 vertices, 80 triangles",
         "  ground: collider, half-space",
         "  contact: offset 0.3 mm, dhat 2 mm, stiffness 1e+03 Pa, friction 0.45",
-        "  3 levels, 506 vertices on the finest level: about 0.3 GB and 0.0051 s a Newton iteration",
+        "  3 levels, 506 vertices on the finest level: about 0.3 GB and 0.0051 s per Newton iteration",
     ]
 
 
@@ -100,7 +100,7 @@ def test_the_estimate_counts_what_subdivision_makes(tmp_path):
 
 def test_an_estimate_beyond_the_memory_is_refused():
     large = Estimate(2_500_000, 5_000_000, 44e9, 240.0)
-    assert large.describe().endswith("about 44 GB and 4 min a Newton iteration")
+    assert large.describe().endswith("about 44 GB and 4 min per Newton iteration")
     check_size(large, 45e9)
     with pytest.raises(SceneError, match=r"44 GB and 4 min .* there are 22 GB; .*--yes\.$"):
         check_size(large, 22e9)
@@ -184,4 +184,4 @@ def test_a_shell_inside_of_a_closed_collider_is_noted(tmp_path, capsys):
     ):
         (tmp_path / "cape.toml").write_text(text + more)
         assert main(["check", str(tmp_path / "cape.toml")]) == 0
-        assert ("note: cape starts inside of ball" in capsys.readouterr().out) == inside
+        assert ("note: cape starts inside ball" in capsys.readouterr().out) == inside

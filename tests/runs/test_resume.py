@@ -556,7 +556,7 @@ def test_more_levels_are_looked_at_as_a_new_run_is(tmp_path: Path, capsys: pytes
     arguments = ["--set", "shell.material.thickness=0.02", "--set", "hierarchy.levels=1", "--preview-only"]
     assert run(scene, out, *arguments) in (0, 1)
     assert main(["refine", str(out), "--levels", "6"]) == 2
-    assert "no thin shell" in capsys.readouterr().err
+    assert "not a thin shell" in capsys.readouterr().err
     assert json.loads((out / "scene.json").read_text())["hierarchy"]["levels"] == 1
 
 

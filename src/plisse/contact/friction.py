@@ -24,7 +24,7 @@ class Friction(Potential):
     """Σ μ λ f₀(‖u‖), u the tangential part of Σ wᵢ (xᵢ − xᵢᵗ); f₀ is smoothed below ε_v h. [Li2020] §5, [Li2021].
 
     Contacts (normals, forces λ, weights) are those of `contacts`; slip is measured from the step's start x_start.
-    `motion` (n, 3), the last step's displacement, tells what slip to expect: at the start of a step slip is zero, and
+    `motion` (n, 3), the last step's displacement, says what slip to expect: at the start of a step slip is zero, and
     the exact Hessian would take sliding contacts for sticking ones.
     """
 

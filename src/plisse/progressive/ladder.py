@@ -147,7 +147,7 @@ class Ladder:
         if [len(mesh.X) for mesh in ours] != [len(mesh.X) for mesh in theirs] or any(
             not np.array_equal(a.X, b.X) for a, b in zip(self.base.shells, geometry.shells, strict=True)
         ):
-            raise SceneError("The meshes of the scene were changed, and its states do not fit them: start it anew.")
+            raise SceneError("The meshes of the scene were changed, and its states do not fit them: start again.")
         same = scene.hierarchy.levels == self.finest + 1
         kept = same and _rules(scene, geometry) == self.hierarchy.rules
         hierarchy = self.hierarchy if kept else _build(scene, geometry)
