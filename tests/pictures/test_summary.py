@@ -48,7 +48,7 @@ def test_a_run_that_was_stopped_says_so_and_how_to_go_on(run: Path) -> None:
     level = report["levels"][-1]
     assert "NOT in equilibrium" in verdict(report | {"levels": [level | {"converged": False}]})
     assert "3 steps did NOT meet" in verdict(report | {"levels": [level | {"unconverged_steps": 3}]})
-    assert "nothing is done yet" in summarise(report | {"levels": []})
+    assert "nothing has been computed yet" in summarise(report | {"levels": []})
 
 
 def test_the_page_goes_where_it_is_asked_to(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

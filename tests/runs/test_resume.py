@@ -513,7 +513,7 @@ def test_a_run_that_was_killed_in_its_first_level_has_a_report(
     capsys.readouterr()
     assert main(["report", str(out)]) == 0
     told = capsys.readouterr().out
-    assert "killed at step 12 of level 0" in told and "go on with --resume" in told and "time [s]" in told
+    assert "killed at step 12 of level 0" in told and "continue with --resume" in told and "time [s]" in told
     fcntl = pytest.importorskip("fcntl")
     with (out / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)

@@ -25,7 +25,7 @@ def write_picture(
     recording = open_recording(folder, level).only(-1 if frame is None else frame)
     number = recording.numbers[0]
     if out is not None and out.suffix.lower() not in SUFFIXES:
-        raise SceneError(f"{out} is no name for a picture: end it in {', '.join(SUFFIXES)}.")
+        raise SceneError(f"{out} is not a name for a picture: end it in {', '.join(SUFFIXES)}.")
     path = out or folder / f"level-{recording.level}" / f"frame-{number:04d}.png"
     render(path, describe_frame(recording, 0), ground=find_ground(recording), size=size or SIZE)
     return path
