@@ -119,7 +119,7 @@ def test_a_mesh_is_told_with_its_sizes(tmp_path):
         f"{path}: can be a shell.",
         "  15 vertices, 16 triangles, 1 piece, open with 1 boundary loop",
         "  size 2 × 1 × 0 m, if its unit is the metre",
-        "  edges from 0.5 to 0.707 m, 0.555 m in the mean",
+        "  edges from 0.5 to 0.707 m, 0.555 m on average",
     ]
 
 

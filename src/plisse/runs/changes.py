@@ -1,4 +1,4 @@
-"""What is different between the scene of a run and the one that it is asked to go on with."""
+"""The difference between the scene of a run and the one with which it is to be resumed."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def name_change(old: dict[str, Any], new: dict[str, Any], old_geometry: Geometry
     for name in [*ours, *(name for name in theirs if name not in ours)]:
         if name not in ours or name not in theirs or not np.array_equal(ours[name], theirs[name]):
             body, number, *_ = [*name.split("-"), ""]
-            return f"the surface of {body}.{number} is not what it was"
+            return f"the surface of {body}.{number} has changed"
     return None
 
 

@@ -260,9 +260,9 @@ class Run:
     def where(self) -> str:
         """How far the run is kept, in words."""
         if not self.kept:
-            return "nothing of the run is kept yet"
+            return "nothing of the run has been saved yet"
         state = self.kept[max(self.kept)].state
-        return f"the run is kept up to step {state.step} of level {state.level}"
+        return f"the run is saved up to step {state.step} of level {state.level}"
 
     def _level_reports(self) -> list[dict[str, Any]]:
         return _report_levels(self.store, self.kept.values(), dynamic=self.dynamic)
@@ -279,7 +279,7 @@ class Run:
         return report
 
     def _chosen(self) -> dict[str, Any]:
-        """What "auto" stands for on the levels below the finest, of each shell."""
+        """What "auto" means on the levels below the finest, for each shell."""
         out: dict[str, Any] = {}
         if self.scene.hierarchy.method == "progressive":
             for level in range(self.ladder.finest):
@@ -334,7 +334,7 @@ def _make_report(about: dict[str, Any], scene: Scene, status: str, levels: list[
 
 
 def _is_good_start(state: State) -> bool:
-    """Whether to go on from it to a finer level: where nothing lower was found is as good as an equilibrium."""
+    """Whether to continue to a finer level: a state below which nothing was found is as good as an equilibrium."""
     return state.converged or state.stalled
 
 

@@ -1,4 +1,4 @@
-"""The frames of a run, one at a time: what exports and films read."""
+"""The frames of a run, one at a time: what exports and videos read."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PLANE = 2.0  # half a side of the square that stands for a half-space, in diagon
 class RecordedBody:
     """One surface of a recording.
 
-    framed: whether pictures are to hold it, as they do shells and colliders that move by themselves.
+    framed: whether pictures must include it, as they do shells and colliders from sequences.
     material: its name, none for colliders; constants: the material's numbers, in SI units. triangles: shape (m, 3),
     numbered from the body's own first vertex. first, last: its rows in a frame (none for a half-space).
     """
@@ -67,7 +67,7 @@ class Recording:
     """A run's frames on one level; none is kept in memory.
 
     name: the scene's. bodies: shells, then mesh colliders; planes: half-spaces, which frames do not hold.
-    numbers: of the frames in the folder; times: theirs [s], shape (k,); rate: frames a second.
+    numbers: of the frames in the folder; times: theirs [s], shape (k,); rate: frames per second.
     """
 
     folder: Path
@@ -95,7 +95,7 @@ class Recording:
             x = np.load(path, allow_pickle=False)
         except (OSError, ValueError, EOFError) as error:
             raise SceneError(
-                f"The frame {path} cannot be read ({error}): go on with its run to write it again."
+                f"The frame {path} cannot be read ({error}): resume the run to write it again."
             ) from None
         if x.shape != (self.vertices, 3):
             raise SceneError(

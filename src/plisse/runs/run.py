@@ -1,4 +1,4 @@
-"""A whole run: a scene, or a run folder to go on with, climbed to its end."""
+"""A whole run: a scene, or a run folder to continue, climbed to its end."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from plisse.scene.scene import Scene
 
 
 def use_threads(threads: int) -> None:
-    """Sets the threads of the kernels and of the detector; the linear solver is told when it is made."""
+    """Sets the threads of the kernels and of the detector; the linear solver gets them when it is created."""
     numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
     use_detector_threads(threads)
 
@@ -46,10 +46,10 @@ def run_scene(
 ) -> dict[str, Any]:
     """Runs a scene into the folder `out` and returns its report. Ctrl-C keeps what is done and is raised again.
 
-    to_level: the finest level to go to; the methods "direct" and "plain" run that one alone. check_every: states from
-    one look of the independent detector to the next. A run that the folder holds already is gone on with (`resume`; it
-    has to be of the same scene), replaced (`overwrite`) or else refused. any_size: also what does not seem to fit into
-    memory. progress: where to tell how it goes; quiet: only what stays worth reading.
+    to_level: the finest level to run; the methods "direct" and "plain" run only that one. check_every: states between
+    two checks by the independent detector. If the folder already holds a run, it is resumed (`resume`; the scene must be
+    the same), replaced (`overwrite`), or refused. any_size: run even what does not seem to fit into memory. progress:
+    where to report progress; quiet: only what remains of interest.
     """
     use_threads(threads)
     _refuse_old(out, resume=resume, overwrite=overwrite)
@@ -78,7 +78,7 @@ def run_scene(
             about = _check_unchanged(store, scene, ladder.base)
             if about["first"] != first:
                 raise SceneError(
-                    f"{out} is a run of level {about['first']} alone: go on with --to-level {about['first']}, or "
+                    f"{out} is a run of level {about['first']} only: continue it with --to-level {about['first']}, or "
                     "choose another --out."
                 )
         else:
@@ -108,7 +108,7 @@ def refine_run(
     progress: TextIO | None = None,
     quiet: bool = False,
 ) -> dict[str, Any]:
-    """Goes on with a run where it stands: to a tighter tol on its finest level, to further levels, or to its end.
+    """Continues a run from where it is: to a tighter tol on its finest level, to further levels, or to its end.
 
     Coarser levels are not repeated.
     """
@@ -123,7 +123,7 @@ def refine_run(
         stands = max(store.levels(), default=0)
         if not stands <= last <= ladder.finest:
             raise SceneError(
-                f"There is no level {last} to refine to: the run stands at level {stands} of 0 to {ladder.finest}."
+                f"There is no level {last} to refine to: the run is at level {stands} of 0 to {ladder.finest}."
             )
         run = Run(ladder, store, threads=threads, check_every=check_every, more=True, progress=progress, quiet=quiet)
         store.write_json("scene.json", scene_to_dict(scene))
@@ -134,20 +134,20 @@ def _refined(scene: Scene, folder: Path, *, tol: float | None, levels: int | Non
     """A run's scene with another tolerance and number of levels."""
     if scene.time.mode == "dynamic":
         raise SceneError(
-            f"{folder} is a run in time, which cannot be refined: go on with `plisse run SCENE --out {folder} "
+            f"{folder} is a dynamic run, which cannot be refined: continue it with `plisse run SCENE --out {folder} "
             "--resume`."
         )
     if scene.hierarchy.method in ("direct", "plain"):
         raise SceneError(
-            f"{folder} is a run of one level alone (hierarchy.method), which cannot be refined: go on with "
+            f"{folder} is a run of a single level (hierarchy.method), which cannot be refined: continue it with "
             f"`plisse run SCENE --out {folder} --resume`."
         )
     has = scene.hierarchy.levels
     if levels is not None and levels <= has:
-        raise SceneError(f"{folder} has {has} levels already: ask for more, e.g. --levels {has + 1}.")
+        raise SceneError(f"{folder} already has {has} levels: ask for more, e.g. --levels {has + 1}.")
     if tol is not None and tol > scene.solver.tol:
         raise SceneError(
-            f"--tol {tol:g} is looser than {scene.solver.tol:g}, which {folder} is solved to: give a smaller one."
+            f"--tol {tol:g} is looser than {scene.solver.tol:g}, to which {folder} is solved: give a smaller one."
         )
     solver = scene.solver if tol is None else replace(scene.solver, tol=tol)
     return replace(scene, solver=solver, hierarchy=replace(scene.hierarchy, levels=levels or has))
@@ -158,7 +158,7 @@ def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
     if store.exists and not resume and not overwrite:
         name = store.read_json("scene.json").get("name", "another scene")
         raise SceneError(
-            f"{out} already holds a run of {name}: go on with it by --resume, replace it by --overwrite, or choose "
+            f"{out} already holds a run of {name}: continue it with --resume, replace it with --overwrite, or choose "
             "another --out."
         )
 
@@ -171,7 +171,7 @@ def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> dict[
     change = name_change(old | {"contact": contact}, scene_to_dict(scene), store.read_geometry(), geometry)
     if change is not None:
         raise SceneError(
-            f"{store.folder} holds a run of another scene, {change}: undo that to resume it, replace it by "
+            f"{store.folder} holds a run of another scene, {change}: undo that to resume it, replace it with "
             "--overwrite, or choose another --out."
         )
     return about
@@ -189,7 +189,7 @@ def _carry_out(run: Run, first: int, last: int, *, going_on: bool, progress: Tex
 def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> dict[str, Any]:
     if going_on and run.about["status"] == "done" and not run.has_work(first, last):
         if progress:
-            print(f"{run.store.folder} is done already.", file=progress, flush=True)
+            print(f"{run.store.folder} is already done.", file=progress, flush=True)
         return run.store.read_json("report.json")
     if going_on:
         run.store.tidy()
@@ -209,7 +209,7 @@ def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO 
     except StoreError as error:
         again = f"`plisse refine {error.folder}`" if run.more else "--resume"
         raise SceneError(
-            f"{error.folder} cannot be written: {error.reason}; {run.where()}: {error.remedy} and go on with {again}."
+            f"{error.folder} cannot be written: {error.reason}; {run.where()}: {error.remedy} and continue with {again}."
         ) from None
 
 
@@ -222,22 +222,22 @@ def _say_whether_kernels_are_there(progress: TextIO) -> None:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         told = (
-            f"compiling the kernels, about a minute in every run: they cannot be kept in {root} "
-            f"({error.strerror}); PLISSE_CACHE names another folder"
+            f"compiling the kernels, about a minute in every run: they cannot be saved to {root} "
+            f"({error.strerror}); name another folder in PLISSE_CACHE"
         )
     print(told, file=progress, flush=True)
 
 
 def _say_what_differs(run: Run, progress: TextIO | None) -> None:
-    """A run that goes on with other threads, or another version, does not end at the same bits."""
+    """A run that is continued with other threads, or another version, does not end with the same bits."""
     about = run.about
     if progress is None:
         return
     if about["threads"] != run.threads:
         print(
-            f"begun with {about['threads']} threads and going on with {run.threads}: the result agrees within the "
+            f"started with {about['threads']} threads and continued with {run.threads}: the result agrees within the "
             "tolerance, not to the bit",
             file=progress, flush=True,
         )  # fmt: skip
     if about["version"] != __version__:
-        print(f"begun with version {about['version']} and going on with {__version__}", file=progress, flush=True)
+        print(f"started with version {about['version']} and continued with {__version__}", file=progress, flush=True)
