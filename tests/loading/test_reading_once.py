@@ -18,7 +18,7 @@ from plisse.loading.scene_file import load_scene
 from plisse.meshes.memo import Memo
 from plisse.meshes.obj import write_obj
 from plisse.meshes.ply import write_ply
-from plisse.progressive.ladder import build_hierarchy
+from plisse.runs.opening import open_session
 from plisse.scene.scene import Scene
 from plisse.shapes.catalogue import box, grid
 
@@ -124,9 +124,10 @@ def test_what_did_not_change_is_the_same_object(scene: Path) -> None:
 
 def test_a_changed_ladder_keeps_its_meshes(scene: Path) -> None:
     asked = load_scene(scene)
-    ladder = build_hierarchy(asked, scene.parent)
-    changed = ladder.changed(replace(asked, gravity=(0.0, 0.0, -5.0)), scene.parent)
-    ours, theirs = ladder.base, changed.base
+    session = open_session(asked, scene.parent)
+    ours = session.ladder.given
+    session.change(replace(asked, gravity=(0.0, 0.0, -5.0)))
+    theirs = session.ladder.given
     assert all(a is b for a, b in zip((*ours.shells, *ours.solids), (*theirs.shells, *theirs.solids), strict=True))
 
 

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plisse.progressive.assemble import System
 from tests.runs.test_recording import record
 
 from plisse.core.errors import SceneError
@@ -18,6 +17,7 @@ from plisse.meshes.obj import write_obj
 from plisse.meshes.ply import write_ply
 from plisse.meshes.stl import write_stl
 from plisse.progressive.feasibility import check_start
+from plisse.progressive.scene_problem import SceneProblem
 from plisse.runs.changes import name_change
 from plisse.runs.store import RunStore
 from plisse.scene.geometry import Geometry
@@ -61,10 +61,10 @@ def test_uv_in_a_unit_is_a_flat_rest_shape() -> None:
     assert not mesh.rest[..., 2].any() and mesh.triangle_areas.sum() == pytest.approx(0.6283 * 0.2, rel=1e-4)
     # the mesh itself is the start, and what contact measures by
     np.testing.assert_array_equal(mesh.X, own.X)
-    system = System(scene, geometry)
-    check_start(system)
-    np.testing.assert_array_equal(system.surface.X, own.X)
-    assert system.mass.sum() == pytest.approx(0.6283 * 0.2 * scene.shells[0].material.area_density, rel=1e-4)
+    problem = SceneProblem(scene, geometry)
+    check_start(problem)
+    np.testing.assert_array_equal(problem.surface.X, own.X)
+    assert problem.mass.sum() == pytest.approx(0.6283 * 0.2 * scene.shells[0].material.area_density, rel=1e-4)
     assert not geometry.notes
 
 
@@ -189,7 +189,7 @@ def test_a_run_keeps_rest_and_uv(tmp_path: Path) -> None:
     table = scene_to_dict(scene)
     assert name_change(table, table, kept, geometry) is None
     _, other = load(tmp_path, TUBE | {"rest": "uv", "uv_unit": 1}, {"shape": "sphere", "translate": [1, 0, 0]})
-    assert name_change(table, table, kept, other) == "the surface of shell.0 is not what it was"
+    assert name_change(table, table, kept, other) == "the surface of shell.0 has changed"
 
 
 def test_the_strain_limit_may_not_be_broken_at_the_start() -> None:
@@ -198,12 +198,12 @@ def test_the_strain_limit_may_not_be_broken_at_the_start() -> None:
     tube = TUBE | {"rest": "uv", "name": "tube", "material": material}
     scene, geometry = load(Path(), ball, tube | {"uv_unit": 0.95 * AROUND})
     with pytest.raises(SceneError) as caught:
-        check_start(System(scene, geometry))
+        check_start(SceneProblem(scene, geometry))
     assert str(caught.value) == (
         "tube starts with 32 triangles beyond the strain limit, the worst, triangle 0 (counted from 0), stretched to "
         "1.05 where 1.05 is allowed: raise strain_limit, or start from a shape nearer to the rest shape."
     )
-    check_start(System(*load(Path(), ball, tube | {"uv_unit": 0.96 * AROUND})))
+    check_start(SceneProblem(*load(Path(), ball, tube | {"uv_unit": 0.96 * AROUND})))
 
 
 # --- starts from saved frames -----------------------------------------------------------------------------------------
@@ -263,7 +263,7 @@ def damage(tmp_path: Path, name: str) -> None:
         (LOWER | {"diagonals": "uniform", "start": "first"}, "lower has other triangles in {}/first than the mesh"),
         (LOWER | {"start": {"level": 0}}, "start: run is missing: add it"),
         (LOWER | {"start": {"run": "first", "frame": -2}}, "frame must be at least -1, not -2"),
-        (LOWER | {"start": 3}, "start: a table of keys and values is needed here, not 3"),
+        (LOWER | {"start": 3}, "start: this must be a table of keys and values, not 3"),
     ],
 )
 @pytest.mark.usefixtures("run")
@@ -303,7 +303,7 @@ def test_contact_needs_a_mesh_that_does_not_touch_itself(tmp_path: Path) -> None
     store = RunStore.create(tmp_path / "run", scene_to_dict(scene), geometry, {})
     store.begin_level(0, geometry.shells[0].triangles, np.zeros(32, np.int32), 1)
     store.write_frame(0, 0, geometry.shell_positions[0])
-    check_start(System(*load(tmp_path, shell | {"start": "run"})))
+    check_start(SceneProblem(*load(tmp_path, shell | {"start": "run"})))
     for name in ("double", "crossed"):
         with pytest.raises(SceneError, match="cloth starts from a saved frame, but its own mesh touches or crosses"):
-            check_start(System(*load(tmp_path, shell | {"file": f"{name}.obj", "start": "run"})))
+            check_start(SceneProblem(*load(tmp_path, shell | {"file": f"{name}.obj", "start": "run"})))

@@ -6,23 +6,21 @@ from typing import Any
 
 import numpy as np
 import pytest
-from plisse.progressive.quasistatics import preview, refine
 from tests.progressive.test_progressive import check_states
 
 import plisse.pictures.render
 from plisse.cli import main
 from plisse.core.mesh import Floats, Mesh
-from plisse.core.potential import Clock
 from plisse.core.state import State
 from plisse.energies.membrane import shape_gradients
+from plisse.kernels.threads import use_threads
 from plisse.loading.scene_table import scene_from_dict
 from plisse.meshes.obj import write_obj
 from plisse.progressive.feasibility import check_start
-from plisse.progressive.ladder import Ladder, build_hierarchy
-from plisse.runs.run import use_threads
+from plisse.progressive.session import Session
+from plisse.runs.opening import open_session
 from plisse.runs.store import RunStore
 from plisse.shapes.catalogue import cylinder
-from plisse.solve.newton import make_newton
 
 AROUND = 2.0 * np.pi * 0.1
 SHEET: dict[str, Any] = {"shape": "grid", "resolution": 6, "rest": "uv", "uv_unit": 1.1}
@@ -32,21 +30,20 @@ TUBE: dict[str, Any] = {
 }  # fmt: skip
 
 
-def make_ladder(shell: dict[str, Any], base: Path = Path(), **rest: Any) -> Ladder:
+def make_session(shell: dict[str, Any], base: Path = Path(), **rest: Any) -> Session:
     use_threads(1)
     data = {"gravity": [0, 0, 0], "shell": [shell], "solver": {"tol": 1e-3}, **rest}
-    ladder = build_hierarchy(scene_from_dict(data, base), base)
-    check_start(ladder.system(0))
-    return ladder
+    session = open_session(scene_from_dict(data, base), base)
+    check_start(session.session.ladder.problem(0))
+    return session
 
 
-def climb(ladder: Ladder, start: State | None = None) -> list[State]:
+def climb(session: Session) -> list[State]:
     """The last state of each level, whose states were all looked at."""
-    newton, clock = make_newton(threads=1), Clock()
-    *_, last = check_states(ladder, preview(ladder, newton, clock, *(() if start is None else (start,))))
+    *_, last = check_states(session, session.preview())
     out = [last]
-    for level in range(1, ladder.finest + 1):
-        *_, last = check_states(ladder, refine(ladder, newton, clock, out[-1], to_level=level))
+    for level in range(1, session.finest + 1):
+        *_, last = check_states(session, session.refine(to_level=level))
         out.append(last)
     assert all(state.converged for state in out)
     return out
@@ -60,21 +57,21 @@ def strains(mesh: Mesh, x: Floats) -> Floats:
 
 @pytest.mark.parametrize("rule", ["linear", "loop"])
 def test_a_sheet_grows_to_its_pattern(rule: str) -> None:
-    ladder = make_ladder(SHEET, hierarchy={"levels": 2, "prolongation": rule})
-    assert ladder.hierarchy.rules == (rule,)
-    for level, state in enumerate(climb(ladder)):
-        mesh = ladder.geometry(level).shells[0]
+    session = make_session(SHEET, hierarchy={"levels": 2, "prolongation": rule})
+    assert session.ladder.hierarchy._rules == (rule,)
+    for level, state in enumerate(climb(session)):
+        mesh = session.ladder.geometry(level).shells[0]
         np.testing.assert_allclose(strains(mesh, mesh.X), 1 / 1.1 - 1, atol=1e-12)
         np.testing.assert_allclose(strains(mesh, state.x), 0.0, atol=1e-5)
         np.testing.assert_allclose(np.ptp(state.x, axis=0), [1.1, 1.1, 0.0], atol=1e-5)
 
 
 def test_a_tube_takes_the_girth_of_its_pattern() -> None:
-    ladder = make_ladder(TUBE | {"uv_unit": 1.1 * AROUND, "material": "paper"}, hierarchy={"levels": 2})
+    session = make_session(TUBE | {"uv_unit": 1.1 * AROUND, "material": "paper"}, hierarchy={"levels": 2})
     # the seam asks for midpoints, whatever the scene says of flat shapes
-    assert ladder.hierarchy.rules == ("linear",)
-    for level, state in enumerate(climb(ladder)):
-        mesh, edges = ladder.geometry(level).shells[0], 16 * 2**level
+    assert session.ladder.hierarchy._rules == ("linear",)
+    for level, state in enumerate(climb(session)):
+        mesh, edges = session.ladder.geometry(level).shells[0], 16 * 2**level
         assert np.abs(strains(mesh, mesh.X)).max() > 0.09
         assert np.abs(strains(mesh, state.x)).max() < 3e-4
         # bending keeps it round: its cells are the sides of a regular polygon of that girth
@@ -84,10 +81,10 @@ def test_a_tube_takes_the_girth_of_its_pattern() -> None:
 
 
 def test_a_tube_of_the_same_girth_stays_unstrained() -> None:
-    ladder = make_ladder(TUBE)
-    (state,) = climb(ladder)
+    session = make_session(TUBE)
+    (state,) = climb(session)
     # at the start it lacks what a polygon of 16 sides lacks of a circle, 0.64 %
-    mesh = ladder.geometry(0).shells[0]
+    mesh = session.ladder.geometry(0).shells[0]
     assert np.abs(strains(mesh, mesh.X)).max() == pytest.approx(1 - np.sin(np.pi / 16) / (np.pi / 16), rel=1e-3)
     assert np.abs(strains(mesh, state.x)).max() < 3e-4
 
@@ -100,27 +97,27 @@ def test_contact_holds_between_pieces_that_overlap_in_the_pattern(tmp_path: Path
     write_obj(tmp_path / "tube.obj", tube.X, tube.triangles, uv=uv)
     shell = {"file": "tube.obj", "rest": "uv", "uv_unit": AROUND, "rotate": [90, 0, 0], "drop_height": "2 mm"}
     floor = {"name": "ground", "shape": "floor", "height": 0}
-    ladder = make_ladder(
+    session = make_session(
         shell | {"material": "wool-lycra"}, tmp_path, gravity=[0, 0, -9.81], collider=[floor], solver={"tol": 0.01}
     )
-    (state,) = climb(ladder)
-    mesh, system = ladder.geometry(0).shells[0], ladder.latest
+    (state,) = climb(session)
+    mesh, problem = session.ladder.geometry(0).shells[0], session.latest
     assert mesh.rest_places is None and state.x[:, 2].max() < 0.06
     # pairs of an upper and a lower vertex, which are at one place of the pattern, keep the whole offset
-    assert system.barrier is not None
-    found = system.barrier.contacts(state.x).nodes
+    assert problem.barrier is not None
+    found = problem.barrier.contacts(state.x).nodes
     far = np.linalg.norm(tube.X[found[:, 0]] - tube.X[found[:, 3]], axis=1) > 0.1
     assert far.sum() > 10
-    assert system.barrier.closest(state.x)[0] > 1.0
+    assert problem.barrier.closest(state.x)[0] > 1.0
 
 
 def test_a_pattern_can_be_changed_on_the_way() -> None:
-    ladder = make_ladder(SHEET, hierarchy={"levels": 2})
-    *_, last = preview(ladder, make_newton(threads=1), Clock())
-    wider = replace(ladder.scene, shells=(replace(ladder.scene.shells[0], uv_unit=1.2),))
-    other = ladder.changed(wider, ".")
-    assert other.hierarchy is not ladder.hierarchy
-    assert ladder.changed(ladder.scene, ".").hierarchy is ladder.hierarchy
+    session = make_session(SHEET, hierarchy={"levels": 2})
+    *_, last = preview(session, make_newton(threads=1), Clock())
+    wider = replace(session.scene, shells=(replace(session.scene.shells[0], uv_unit=1.2),))
+    other = session.changed(wider, ".")
+    assert other.hierarchy is not session.ladder.hierarchy
+    assert session.changed(session.scene, ".").hierarchy is session.ladder.hierarchy
     for state in climb(other, last):
         np.testing.assert_allclose(np.ptp(state.x, axis=0)[:2], 1.2, atol=1e-5)
 

@@ -61,8 +61,8 @@ def add_commands(commands: Any) -> None:
     schema.add_argument("--format", choices=["text", "json", "markdown"], default="text", help="default: text")
     schema.set_defaults(action=_schema)
 
-    examples = commands.add_parser("examples", help="list the gallery, or copy a scene of it to edit")
-    examples.add_argument("name", nargs="?", help="number or name of an example")
+    examples = commands.add_parser("examples", help="list the scenes that come with plisse, or copy one to edit")
+    examples.add_argument("name", nargs="?", help="name of a scene to copy")
     examples.add_argument(
         "--out", type=new_path, default=Path(), metavar="DIR", help="folder to copy to (default: here)"
     )
@@ -229,12 +229,15 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 def _examples(options: argparse.Namespace) -> int:
-    from plisse.loading.examples import copy_example, list_examples
+    from plisse.loading.examples import copy_example, list_examples, list_gallery
 
     if options.name is None:
-        for example in list_examples():
-            print(f"{example.number:2}  {example.name:<18}  {example.title}")
-        print("\nCopy one with `plisse examples NAME`, then run it with `plisse run NAME.toml --out NAME-run`.")
+        for heading, scenes in (("Scenes to start from", list_examples()), ("Gallery of the papers", list_gallery())):
+            print(f"{heading}:")
+            for scene in scenes:
+                print(f"  {scene.name:<17}  {scene.title}")
+            print()
+        print("Copy one with `plisse examples NAME`, then run it with `plisse run NAME.toml --out NAME-run`.")
         return 0
     path = copy_example(options.name, options.out)
     print(f"{path}: run it with `plisse run {path} --out {path.with_suffix('')}-run`.")
