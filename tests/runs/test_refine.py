@@ -214,7 +214,7 @@ def test_a_run_in_time_is_refused(scene: Path, capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["--preview-only", "--to-level", "1"], "give one of them"),
+        (["--preview-only", "--to-level", "1"], "use only one of them"),
         (["--to-level", "3"], "There is no level 3"),
         (["--set", "hierarchy.levels=0"], "levels must be at least 1"),
     ],
