@@ -2,11 +2,12 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+DOCS := .venv/.docs
 
-.PHONY: demo test test-slow gallery bench bench-pcs clean
+.PHONY: demo test test-slow gallery bench bench-pcs docs package clean
 
 demo: $(READY)
-	$(BIN)/plisse run examples/05-sphere.toml --out runs/drape --overwrite
+	$(BIN)/plisse run src/plisse/gallery/05-sphere.toml --out runs/drape --overwrite
 
 test: $(READY)
 	$(BIN)/ruff format --check .
@@ -15,11 +16,11 @@ test: $(READY)
 	$(BIN)/lint-imports
 	$(BIN)/pytest -n 2
 
-test-slow: $(READY)
+test-slow: $(READY) $(DOCS)
 	$(BIN)/pytest -n 2 -m slow
 
 gallery: $(READY)
-	sh examples/gallery.sh runs/gallery $(BIN)/plisse
+	sh tools/gallery.sh runs/gallery $(BIN)/plisse
 
 bench: $(READY)
 	$(BIN)/plisse bench newton
@@ -30,6 +31,13 @@ bench: $(READY)
 
 bench-pcs: $(READY)
 	$(BIN)/plisse bench pcs
+
+docs: $(DOCS)
+	$(BIN)/sphinx-build -q -W --keep-going docs build/docs
+	@echo build/docs/index.html
+
+package: $(READY)
+	$(BIN)/python tools/package.py dist
 
 clean:
 	rm -rf .venv runs build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache src/*.egg-info
@@ -42,4 +50,8 @@ $(READY): pyproject.toml
 		{ echo 'This Python cannot create environments: on Debian and Ubuntu install the package python3-venv, then run make again.' >&2; exit 1; }
 	@test -x $(BIN)/pip || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@
+
+$(DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@

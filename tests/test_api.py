@@ -35,6 +35,12 @@ def test_every_path_may_be_plain_text() -> None:
                 assert "Path" not in said or "str" in said, f"{name}({parameter})"
 
 
+def test_no_public_name_is_hidden_by_a_room() -> None:
+    # importing a room makes it an attribute of the package, in place of a public name that is spelt like it
+    rooms = {path.name for path in Path(plisse.__file__).parent.iterdir() if path.is_dir()}
+    assert not rooms & set(plisse.__all__)
+
+
 def test_help_imports_nothing_heavy() -> None:
     code = "import sys, plisse.cli; plisse.cli.build_parser(); print(sorted(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import plisse
 from plisse.cli import build_parser, main
 from plisse.core.record import entries
 from plisse.loading.scene_file import load_scene
@@ -22,7 +23,7 @@ from plisse.scene.sources import MeshSource
 from plisse.shapes.catalogue import SHAPES, shape_parameters
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
 CODE = [ROOT / "README.md", *(ROOT / f"docs/{name}.md" for name in ("architecture", "extending", "python"))]
 WALK = ROOT / "docs/first-scene.md"
 # what pages speak of without writing it out, at a size for a test
@@ -154,6 +155,11 @@ def test_links_lead_to_files(page: Path) -> None:
             assert (page.parent / target.partition("#")[0]).exists(), f"{page.name} links to {target}"
 
 
+def test_citation_and_changelog_know_the_version() -> None:
+    assert f"\nversion: {plisse.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {plisse.__version__} – " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
 def test_pictures_are_small() -> None:
     pictures = list((ROOT / "docs/pictures").glob("first-scene*"))
     assert len(pictures) == 2 and all(picture.stat().st_size < 80_000 for picture in pictures)
@@ -192,3 +198,14 @@ def test_the_first_scene_as_it_is_told(
             assert_told(answer, told.err + told.out)
     assert Path("towel.usdc").stat().st_size > 0 and Path("towel.glb").stat().st_size > 0
     assert Path("towel.png").stat().st_size > 0 and Path("runs/towel/levels.png").stat().st_size > 0
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_warnings(tmp_path: Path) -> None:
+    pytest.importorskip("sphinx", reason="`make docs` and `make test-slow` install Sphinx")
+    build = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", str(ROOT / "docs"), str(tmp_path)]
+    ran = subprocess.run(build, capture_output=True, text=True, timeout=600)
+    assert ran.returncode == 0, ran.stderr
+    reference = (tmp_path / "api.html").read_text(encoding="utf-8")
+    for name in plisse.__all__:
+        assert name.startswith("__") or f'id="plisse.{name}"' in reference, f"plisse.{name} is not in the reference"

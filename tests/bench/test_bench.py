@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from plisse.bench import drop
+from plisse.bench.climb import gallery_scene
 from plisse.bench.figures import Figure, conclude
 from plisse.cli import entry as cli
 from plisse.core.errors import SceneError
@@ -89,3 +90,9 @@ def test_the_command_passes_threads_on_and_exits_by_the_figures(
 def test_every_bench_of_the_command_is_a_module_with_a_measure() -> None:
     for name in cli.BENCHES:
         assert callable(import_module(f"plisse.bench.{name}").measure)
+
+
+def test_gallery_scenes_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    scene = gallery_scene("05-sphere", sets=("shell.vertices=30",), levels=2)
+    assert (scene.name, scene.hierarchy.levels, scene.shells[0].mesh.parameters["vertices"]) == ("05-sphere", 2, 30)

@@ -115,7 +115,7 @@ def test_two_open_fans_at_a_vertex_are_refused():
 
 def test_names_and_remedies_can_be_a_files_own():
     names = Names(lambda i: f"vertex {i + 1}", lambda t: f"face {10 * t}")
-    with pytest.raises(SceneError, match=r"the edge between vertex 3 and vertex 1 walk it in the same.*: mend it"):
+    with pytest.raises(SceneError, match=r"the edge between vertex 3 and vertex 1 traverse it in the same.*: mend it"):
         check_manifold(Mesh(SQUARE, np.array([[0, 1, 2], [0, 3, 2]])), "a", names=names, mend="mend it")
     X = np.vstack((SQUARE, [[0, 0, 1]]))
     fins = Mesh(X, np.array([[0, 1, 2], [0, 2, 3], [0, 2, 4]]))

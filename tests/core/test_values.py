@@ -119,7 +119,7 @@ def test_indices_and_boxes():
     for value in (3, "3", [1.0], [-1], [True], [2**40], {}):
         refused(Indices(), value)
     assert Box().check("key", [["1 cm", 0, 0], [1, 1, 1]]) == ((0.01, 0.0, 0.0), (1.0, 1.0, 1.0))
-    assert "least corner first" in refused(Box(), [[1, 0, 0], [0, 1, 1]])
+    assert "corner with the smaller coordinates first" in refused(Box(), [[1, 0, 0], [0, 1, 1]])
     for value in ("ab", [[0, 0, 0]], [[0, 0], [1, 1]], [0, 1], {}):
         refused(Box(), value)
 

@@ -261,7 +261,7 @@ def test_glb_morph_targets_come_back(run: Made, tmp_path: Path) -> None:
 
 def test_a_large_animation_is_not_for_glb(run: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(glb, "MOST_SAMPLES", 100)
-    with pytest.raises(SceneError, match=r"vertices × 5 frames are too much .*: export USD"):
+    with pytest.raises(SceneError, match=r"vertices × 5 frames are too many .*: export USD"):
         export_run(run[0], tmp_path / "out.glb", animated=True)
     assert not (tmp_path / "out.glb").exists()
     assert export_run(run[0], tmp_path / "out.glb").frames == 1
@@ -400,13 +400,13 @@ def test_an_export_is_repeatable_and_replaces_its_file(run: Made, tmp_path: Path
     ("name", "options", "sentence"),
     [
         ("out.xyz", {}, r"end it in \.usdc"),
-        ("out", {}, "name one of the formats usd, abc"),
+        ("out", {}, "choose from usd, abc"),
         ("out.usdc", {"format": "fbx"}, 'no format "fbx"'),
-        ("out.mp4", {"format": "usd"}, r"give e\.g\. .*out\.usdc"),
+        ("out.mp4", {"format": "usd"}, r"use e\.g\. .*out\.usdc"),
         ("out.ply", {"format": "obj"}, r"or out\.obj for one"),
-        ("out.usdc", {"fps": 24.0}, "no option fps: it is of mp4 and webm"),
+        ("out.usdc", {"fps": 24.0}, "no option fps: it applies only to mp4 and webm"),
         ("out.mp4", {"size": (4, 4)}, "16 to 8192 pixels"),
-        ("out.mp4", {"fps": 0.0}, "frames a second"),
+        ("out.mp4", {"fps": 0.0}, "frames per second"),
         ("out.usdc", {"frame": 99}, "no frame 99"),
         ("out.usdc", {"level": 3}, "no frames of level 3"),
     ],
@@ -499,5 +499,5 @@ def test_one_frame_as_one_file(tmp_path: Path) -> None:
         assert np.abs(X - frames[-1][:shells]).max() < 1e-9 and triangles.max() == shells - 1
         first, _ = read_mesh(export_run(folder, tmp_path / f"first.{kind}", frame=0).path)
         assert np.abs(first - frames[0][:shells]).max() < 1e-9
-    with pytest.raises(SceneError, match="give one of them"):
+    with pytest.raises(SceneError, match="choose one of them"):
         export_run(folder, tmp_path / "a.glb", animated=True, frame=1)

@@ -136,8 +136,8 @@ def test_a_shell_on_a_shell_that_has_its_own_place():
 @pytest.mark.parametrize(
     ("bodies", "words"),
     [
-        ([CLOTH | {"rest_on": "bal"}, BALL], ["cloth: ", '"bal"', 'did you mean "ball"', "known are ball"]),
-        ([CLOTH | {"rest_on": "cloth"}], ["cloth: ", "no other body", "known are none"]),
+        ([CLOTH | {"rest_on": "bal"}, BALL], ["cloth: ", '"bal"', 'did you mean "ball"', "the others are ball"]),
+        ([CLOTH | {"rest_on": "cloth"}], ["cloth: ", "no other body", "the others are none"]),
         ([CLOTH | {"rest_on": "ball", "translate": [0, 0, 1]}, BALL], ["cloth: ", "remove"]),
         ([CLOTH | {"drop_height": 1}], ["needs a collider", "translate"]),
         ([CLOTH | {"drop_height": 0, "rest_on": "ball"}, BALL], ["drop_height", "above 0"]),

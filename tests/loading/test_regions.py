@@ -101,7 +101,7 @@ def test_a_scene_without_regions_has_no_weights(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("region", "words"),
     [
-        ({"attribute": "hen"}, 'A region of cloth names the vertex attribute "hen" .did you mean "hem".*known are hem'),
+        ({"attribute": "hen"}, 'A region of cloth names the vertex attribute "hen" .did you mean "hem".*mesh has hem'),
         ({"group": "hem"}, 'A region of cloth names the vertex group "hem", but its mesh has none'),
         ({"attribute": "hem"}, 'weight nan at vertex 3 .counted from 0. by its attribute "hem"'),
         ({"weights": "hem.txt"}, r"hem\.txt does not exist: correct the name of the file with weights"),

@@ -191,7 +191,7 @@ def test_a_run_keeps_rest_and_uv(tmp_path: Path) -> None:
     table = scene_to_dict(scene)
     assert name_change(table, table, kept, geometry) is None
     _, other = load(tmp_path, TUBE | {"rest": "uv", "uv_unit": 1}, {"shape": "sphere", "translate": [1, 0, 0]})
-    assert name_change(table, table, kept, other) == "the surface of shell.0 is not what it was"
+    assert name_change(table, table, kept, other) == "the surface of shell.0 has changed"
 
 
 def test_the_strain_limit_may_not_be_broken_at_the_start() -> None:
@@ -265,7 +265,7 @@ def damage(tmp_path: Path, name: str) -> None:
         (LOWER | {"diagonals": "uniform", "start": "first"}, "lower has other triangles in {}/first than the mesh"),
         (LOWER | {"start": {"level": 0}}, "start: run is missing: add it"),
         (LOWER | {"start": {"run": "first", "frame": -2}}, "frame must be at least -1, not -2"),
-        (LOWER | {"start": 3}, "start: a table of keys and values is needed here, not 3"),
+        (LOWER | {"start": 3}, "start: this must be a table of keys and values, not 3"),
     ],
 )
 @pytest.mark.usefixtures("run")

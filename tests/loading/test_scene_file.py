@@ -13,7 +13,7 @@ from plisse.scene.pins import Ball, select_vertices
 from plisse.scene.presets import PRESETS
 from plisse.scene.schedule import Keyframe
 
-EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+GALLERY = sorted((Path(__file__).parents[2] / "src/plisse/gallery").glob("*.toml"))
 SMALLEST = """
 [[shell]]
 shape = "grid"
@@ -110,8 +110,8 @@ def test_round_trip_through_json(write, text):
     assert scene_from_dict(json.loads(json.dumps(scene_to_dict(scene))), Path(".")) == scene
 
 
-@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_examples_load(path):
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_gallery_scenes_load(path):
     scene = load_scene(path)
     geometry = load_geometry(scene, path.parent)
     for shell, mesh, x in zip(scene.shells, geometry.shells, geometry.shell_positions, strict=True):
@@ -149,7 +149,7 @@ def test_overrides(write):
         ("contact.fricton=1", r'contact: .*did you mean "friction"'),
         ("shell.thickness=1", "shell.0: unknown key"),
         ("shell.shape=gird", 'did you mean "grid"'),
-        ("shell.shape=3", "word"),
+        ("shell.shape=3", "text"),
         ("shell.material=velvet", "no material"),
         ("shell.material=3", "table"),
         ("shell.material.thickness=-1", "shell.0: material: thickness"),
@@ -163,7 +163,7 @@ def test_overrides(write):
         ("shell=3", r"\[\[shell\]\]"),
         ("shell=[]", "at least one shell"),
         ("time.mode=dynamics", "mode"),
-        ("wind=3", "wind: a table"),
+        ("wind=3", "wind: this must be a table"),
         ("name=3", "name"),
         ("seed=x", "seed"),
     ],

@@ -262,7 +262,7 @@ def test_usd_stage(stage_file):
     surface, mesh = load(stage_file), box(resolution=1)
     n = len(mesh.X)
     assert len(surface.mesh.X) == 2 * n
-    assert surface.notes == (f"{stage_file} holds several objects, taken as one mesh: /World/left, /World/right.",)
+    assert surface.notes == (f"{stage_file} holds several objects, read as one mesh: /World/left, /World/right.",)
     right = 0.07 * np.array((0, 0, 1)) + np.column_stack((mesh.X[:, 0] + 3, -mesh.X[:, 2], mesh.X[:, 1]))
     np.testing.assert_allclose(surface.mesh.X[n:], right, atol=1e-6)
     assert set(surface.groups) == {"lid"}
@@ -517,7 +517,7 @@ BAD = {
     "index.ply": (QUAD_PLY.replace("4 0 1 2 3", "3 0 1 9 0").encode(), "face 0 uses vertex 9, .* numbered 0 to 3"),
     "nan_index.ply": (QUAD_PLY.replace("4 0 1 2 3", "3 0 1 nan").encode(), "uses vertex"),
     "points.ply": (QUAD_PLY.replace("element face 1", "element face 0").encode(), "no faces"),
-    "edge.ply": (QUAD_PLY.replace("4 0 1 2 3", "2 0 1").encode(), "less than three corners"),
+    "edge.ply": (QUAD_PLY.replace("4 0 1 2 3", "2 0 1").encode(), "fewer than three corners"),
     "counts.ply": (binary_ply(2147483647, 1, POINTS), "promises too much"),
     "more_counts.ply": (binary_ply(10**12, 1, POINTS), "header has a line"),
     "faces.ply": (binary_ply(4, 2147483647, POINTS), "promises too much"),
@@ -531,26 +531,26 @@ BAD = {
         "3 vertices that are not finite",
     ),
     "text.stl": (b"solid", "cut off"),
-    "empty.stl": (b"", "no STL"),
-    "hello.stl": (b"hello", "no STL"),
+    "empty.stl": (b"", "not an STL"),
+    "hello.stl": (b"hello", "not an STL"),
     "cut.stl": (QUAD_STL.encode()[:-20], "cut off"),
     "cut_line.stl": (QUAD_STL.encode()[:-60], "line 12"),
     "nofacets.stl": (b"solid a\nendsolid a\n", "no faces"),
     "word.stl": (QUAD_STL.replace("vertex 1 1 0", "vertex 1 one 0").encode(), "line 6"),
     "two.stl": (QUAD_STL.replace("vertex 1 1 0", "vertex 1 1").encode(), "line 6"),
-    "quad.stl": (QUAD_STL.replace("vertex 1 1 0", "vertex 1 1 0\nvertex 2 2 0").encode(), "no triangles"),
+    "quad.stl": (QUAD_STL.replace("vertex 1 1 0", "vertex 1 1 0\nvertex 2 2 0").encode(), "not triangles"),
     "promise.stl": (binary_stl(5, 2), "promises 5 facets and holds 2"),
     "billions.stl": (binary_stl(2**32 - 1, 2), "promises 4294967295 facets"),
     "none.stl": (binary_stl(0, 0), "no faces"),
     "zeros.stl": (binary_stl(1, 1), "corner twice"),
     "solid_cut.stl": (binary_stl(5, 2, b"solid x"), "promises 5"),
     "nan.stl": (binary_stl(1, 0) + np.full(12, np.nan, "<f4").tobytes() + b"\0\0", "finite"),
-    "hello.usda": (b"hello", "no USD file"),
-    "empty.usda": (b"", "no USD file"),
-    "cut.usda": (QUAD_USDA.encode()[:200], "no USD file"),
-    "hello.usdc": (b"PXR-USDC" + bytes(80), "no USD file"),
-    "hello.usdz": (b"PK\3\4" + bytes(80), "no USD file"),
-    "hello.usd": (bytes(range(256)), "no USD file"),
+    "hello.usda": (b"hello", "not a USD file"),
+    "empty.usda": (b"", "not a USD file"),
+    "cut.usda": (QUAD_USDA.encode()[:200], "not a USD file"),
+    "hello.usdc": (b"PXR-USDC" + bytes(80), "not a USD file"),
+    "hello.usdz": (b"PK\3\4" + bytes(80), "not a USD file"),
+    "hello.usd": (bytes(range(256)), "not a USD file"),
     "nomesh.usda": (b"#usda 1.0\n", "no mesh"),
     "counts.usda": (QUAD_USDA.replace("[4]", "[5]").encode(), "counts and indices"),
     "minus.usda": (QUAD_USDA.replace("[4]", "[-4, 8]").encode(), "counts and indices"),

@@ -60,8 +60,8 @@ def test_everything_at_once(tmp_path):
         "Dropped a face or triangle without area.",
         "Dropped 2 triangles with the same corners as an earlier one.",
         "Dropped a vertex that no triangle uses.",
-        f"Turned {flips} triangles, so that neighbours wind alike and closed surfaces face outwards.",
-        "Vertices are numbered anew: check pins that go by number.",
+        f"Flipped {flips} triangles, so that neighbours are oriented alike and closed surfaces face outwards.",
+        "Vertices have new numbers: check pins that use them.",
     ]
     back = load(tmp_path / "b.ply")
     assert len(back.X) == n and len(back.triangles) == m
@@ -74,7 +74,7 @@ def test_sound_meshes_stay(tmp_path, suffix):
     mesh = torus(around=9, across=6)
     write_ply(tmp_path / "a.ply", mesh.X, mesh.triangles)
     told = repair_mesh(tmp_path / "a.ply", tmp_path / f"b.{suffix}")
-    assert told[0] == "Found nothing to mend." and len(told) == 1 + (suffix == "stl")
+    assert told[0] == "Found nothing to repair." and len(told) == 1 + (suffix == "stl")
     back = load(tmp_path / f"b.{suffix}")
     np.testing.assert_allclose(back.X[back.triangles], mesh.X[mesh.triangles], atol=1e-7)
 
@@ -102,14 +102,17 @@ def test_one_sided_surfaces_are_left(tmp_path):
     assert twisted == 1 and not turned[: len(band.triangles)].any() and turned.any()
     write_obj(tmp_path / "a.obj", band.X, band.triangles)
     told = repair_mesh(tmp_path / "a.obj", tmp_path / "b.obj")
-    assert told == ["Found nothing to mend.", "Left 1 surface(s) with one side only, like a Möbius strip."]
+    assert told == [
+        "Found nothing to repair.",
+        "Left 1 surface(s) as they are, which have only one side, like a Möbius strip.",
+    ]
 
 
 def test_what_cannot_be_mended_is_told(tmp_path):
     text = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 -1 0\nv 0 0 1\nv 0.5 1e-5 3\nv 0 0 3\nv 1 0 3\n"
     (tmp_path / "a.obj").write_text(text + "f 1 2 3\nf 2 1 4\nf 1 2 5\nf 7 8 6\n")
     told = repair_mesh(tmp_path / "a.obj", tmp_path / "b.obj")
-    assert told[0] == "Found nothing to mend."
+    assert told[0] == "Found nothing to repair."
     assert "sliver" in told[1] and "more than two triangles share the edge between vertex 1 and vertex 2" in told[2]
 
 
@@ -118,7 +121,7 @@ def test_names_are_kept_in_obj(tmp_path):
     text += "o two\nv 5 0 0\nv 6 0 0\nv 5 1 0\nf -3 -2 -1\n"
     (tmp_path / "a.obj").write_text(text)
     told = repair_mesh(tmp_path / "a.obj", tmp_path / "b.obj")
-    assert told[0] == "Cut a face of more than three corners into triangles."
+    assert told[0] == "Split a face with more than three corners into triangles."
     assert len(load(tmp_path / "b.obj", object="one").triangles) == 2
     assert len(load(tmp_path / "b.obj", object="two").triangles) == 1
     surface = load_surface(MeshSource(file="b.obj"), tmp_path)
@@ -134,7 +137,7 @@ def test_usd_is_written_in_metres(tmp_path):
         '#usda 1.0\n(\nmetersPerUnit = 0.01\nupAxis = "Y"\n)\ndef Mesh "q"\n{\npoint3f[] points = [(0,0,0),(100,0,0),'
         "(100,100,0)]\nint[] faceVertexCounts = [3]\nint[] faceVertexIndices = [0,1,2]\n}\n"
     )
-    assert "Wrote positions in metres with z up." in repair_mesh(tmp_path / "a.usda", tmp_path / "b.ply")
+    assert "Wrote positions in metres, z up." in repair_mesh(tmp_path / "a.usda", tmp_path / "b.ply")
     np.testing.assert_allclose(load(tmp_path / "b.ply").X, [[0, 0, 0], [1, 0, 0], [1, 0, 1]])
 
 
@@ -142,7 +145,7 @@ def test_usd_is_written_in_metres(tmp_path):
     ("text", "out", "word"),
     [("f 1 2 3\n", "a.obj", "give --out another name"), ("f 1 2 3\n", "sub/../a.obj", "give --out another name"),
      ("f 1 2 3\n", "link.obj", "give --out another name"), ("f 1 2 3\n", "b.blend", "unknown format"),
-     ("f 1 2 3\n", "none/b.obj", "cannot be written: No such file"), ("f 1 2 3\n", "sub.ply", "exists already"),
+     ("f 1 2 3\n", "none/b.obj", "cannot be written: No such file"), ("f 1 2 3\n", "sub.ply", "already exists"),
      ("f 1 2 9\n", "b.obj", "uses vertex 9"), ("f 1 1 1\n", "b.obj", "nothing is left"), ("", "b.obj", "no faces")],
 )  # fmt: skip
 def test_refusals_leave_nothing(tmp_path, text, out, word):

@@ -57,7 +57,7 @@ def test_all_objects_are_one_mesh(two):
     assert surface.vertex_of_id.tolist() == [0, 1, 2, 3, 4, 5, 6, -1]
     assert {name: ids.tolist() for name, ids in surface.groups.items()} == {"hem": [0, 1, 2], "top": [0, 1, 2, 3]}
     assert surface.notes == (
-        f"{two} holds several objects, taken as one mesh: cloth, body part.",
+        f"{two} holds several objects, read as one mesh: cloth, body part.",
         f"{two} has a vertex that no face uses, which was dropped.",
     )
 
@@ -78,7 +78,7 @@ def test_missing_object_is_suggested(two):
     with pytest.raises(SceneError, match=r'no object "clot" .did you mean "cloth".*it holds cloth, body part'):
         load(two, object="clot")
     write_ply(two.parent / "a.ply", *_arrays(grid(resolution=2)))
-    with pytest.raises(SceneError, match="carry no names"):
+    with pytest.raises(SceneError, match="names no objects"):
         load(two.parent / "a.ply", object="clot")
 
 
@@ -155,7 +155,7 @@ def test_solids_may_be_flawed(tmp_path):
         assert words in told
     assert all(note.startswith(str(tmp_path / "a.ply")) and note.endswith(".") for note in surface.notes)
     with pytest.raises(
-        SceneError, match="corner twice or less than three corners, face 14: mend it with `plisse check --rep"
+        SceneError, match="corner twice or fewer than three corners, face 14: repair it with `plisse check --rep"
     ):
         load(tmp_path / "a.ply")
 
@@ -269,7 +269,7 @@ def _break(folder, how):
 @pytest.mark.parametrize(
     ("how", "words"),
     [("vertices", "frame7.ply has 42 vertices, but frame1.ply has 43"), ("faces", "frame7.ply has 79 faces"),
-     ("joins", "frame7.ply joins its vertices otherwise than frame1.ply, first at face 0"),
+     ("joins", "frame7.ply connects its vertices differently from frame1.ply, first at face 0"),
      ("nan", "frame7.ply has a coordinate"), ("format", "several formats, .obj and .ply"),
      ("garbage", "frame7.ply cannot be read"), ("one", "only 1 frame"), ("none", "holds no meshes")],
 )  # fmt: skip

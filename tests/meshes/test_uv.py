@@ -68,7 +68,7 @@ def test_obj_corners_have_their_own(piece: int, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(words, "PIECE", piece)
     surface = load(written(tmp_path, QUAD))
     np.testing.assert_array_equal(surface.mesh.uv, EXPECTED)
-    assert surface.notes == (f"{tmp_path / 'mesh.obj'} has a face of more than three corners, cut into triangles.",)
+    assert surface.notes == (f"{tmp_path / 'mesh.obj'} has a face with more than three corners, split into triangles.",)
 
 
 def test_obj_faces_without_any_have_nan(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_run_that_was_stopped_says_so_and_how_to_go_on(run: Path) -> None:
     level = report.levels[-1]
     assert "NOT in equilibrium" in verdict(replace(report, levels=(replace(level, converged=False),)))
     assert "3 steps did NOT meet" in verdict(replace(report, levels=(replace(level, unconverged_steps=3),)))
-    assert "nothing is done yet" in summarise(replace(report, levels=()))
+    assert "nothing has been computed yet" in summarise(replace(report, levels=()))
 
 
 def test_a_report_is_the_same_after_its_json_form(run: Path) -> None:

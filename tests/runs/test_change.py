@@ -100,9 +100,9 @@ POST = "collider.1={shape='sphere', name='post', radius=0.1, subdivisions=2, tra
         ("contact.offset=0.01", ["contact.offset"]),
         (POST, ["post", "intersection"]),
         ("shell.vertices=90", ["meshes", "start it anew"]),
-        ("collider.7=", ["there is only number 0"]),
+        ("collider.7=", ["there is only entry 0"]),
         ("wind=", ["not there"]),
-        ("time.mode=dynamic", ["statics so far"]),
+        ("time.mode=dynamic", ["only statics can have several levels"]),
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_lost(

@@ -127,9 +127,9 @@ def test_contacts_that_stick_and_slip_are_told_apart_from_creeping() -> None:
         return state(step, residual=0.3 + 0.1 * (step % 2))
 
     (found,) = reasons(watch(), cycling, 200)
-    assert "step 120" in found and "stick and slip" in found and "contact.friction_speed" in found
+    assert "step 120" in found and "sticking and slipping" in found and "contact.friction_speed" in found
     (found,) = reasons(watch(friction=0.0), cycling, 200)
-    assert "swings between states or creeps" in found
+    assert "the shape oscillates or creeps" in found
     # while something is still led, and in motion through time, a residual need not fall
     assert reasons(watch(last_key=1e9), cycling, 200) == []
     assert reasons(watch(mode="dynamic"), cycling, 200) == []
@@ -181,7 +181,7 @@ max_steps = 200
     )
     assert main(["run", str(tmp_path / "slope.toml"), "--out", str(tmp_path / "run"), "--quiet"]) == 1
     said = capsys.readouterr().err
-    assert "of cloth has moved by" in said and "nothing holds that part" in said and "stick and slip" not in said
+    assert "of cloth has moved by" in said and "nothing holds that part" in said and "sticking and slipping" not in said
 
 
 def test_a_shell_that_nothing_can_hold_is_refused_before_it_falls(

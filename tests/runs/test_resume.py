@@ -240,7 +240,7 @@ def test_resuming_what_is_done_changes_nothing(finished: tuple[Path, Path], caps
     capsys.readouterr()
     assert run(scene, out, "--resume", "--preview-only") == 0
     told = capsys.readouterr()
-    assert "is done already" in told.err and "in equilibrium" in told.out
+    assert "is already done" in told.err and "in equilibrium" in told.out
     assert {path: path.stat().st_mtime_ns for path in out.rglob("*") if path.name != ".lock"} == before
 
 
@@ -282,7 +282,7 @@ def test_a_changed_mesh_file_is_never_mixed_in(tmp_path: Path, capsys: pytest.Ca
     (tmp_path / "cloth.obj").write_text(mesh.format(1e-9))
     capsys.readouterr()
     assert run(scene, tmp_path / "out", "--set", "time.max_steps=3", "--resume") == 2
-    assert "the surface of shell.0 is not what it was" in said(capsys)
+    assert "the surface of shell.0 has changed" in said(capsys)
 
 
 def test_no_regions_are_the_same_as_none_given(finished: tuple[Path, Path]) -> None:
@@ -325,7 +325,7 @@ def test_other_threads_are_told(finished: tuple[Path, Path], capsys: pytest.Capt
     scene, out = finished
     capsys.readouterr()
     assert main(["run", str(scene), "--out", str(out), "--threads", "2", "--resume"]) == 0
-    assert "begun with 1 threads and going on with 2" in capsys.readouterr().err
+    assert "started with 1 threads and continued with 2" in capsys.readouterr().err
 
 
 def test_another_level_alone_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -333,7 +333,7 @@ def test_another_level_alone_is_refused(tmp_path: Path, capsys: pytest.CaptureFi
     assert run(scene, tmp_path / "out") == 0
     capsys.readouterr()
     assert run(scene, tmp_path / "out", "--resume", "--to-level", "0") == 2
-    assert "level 1 alone" in said(capsys)
+    assert "level 1 only" in said(capsys)
 
 
 def test_two_commands_do_not_write_one_folder(finished: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
@@ -408,8 +408,8 @@ def test_a_full_disk_is_one_sentence_and_a_run_to_go_on_with(
     scene, out = make_scene(tmp_path, SCENES["euler"]), small_disk / "out"
     assert run(scene, out) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "cannot be written: No space left on device; the run is kept up to step" in error
-    assert "free some space and go on with --resume" in error and "Traceback" not in error
+    assert "cannot be written: No space left on device; the run is saved up to step" in error
+    assert "free some space and continue with --resume" in error and "Traceback" not in error
     assert not list(out.rglob("*.part*"))
     remount(small_disk, "size=4m")
     assert run(scene, out, "--resume") == 0
@@ -438,7 +438,7 @@ def test_a_folder_that_becomes_read_only_is_one_sentence(
         patch.setattr(plisse.progressive.session, "march", locked)
         assert run(scene, out) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
-    assert "Read-only file system; the run is kept up to step 3 of level 0: make it writable" in error
+    assert "Read-only file system; the run is saved up to step 3 of level 0: make it writable" in error
     subprocess.run(["umount", out / "level-0"], check=True)
     remount(small_disk, "ro")
     assert run(scene, out, "--resume") == 2
@@ -550,7 +550,7 @@ def test_a_run_that_was_killed_in_its_first_level_has_a_report(
     capsys.readouterr()
     assert main(["report", str(out)]) == 0
     told = capsys.readouterr().out
-    assert "killed at step 12 of level 0" in told and "go on with --resume" in told and "time [s]" in told
+    assert "killed at step 12 of level 0" in told and "continue with --resume" in told and "time [s]" in told
     fcntl = pytest.importorskip("fcntl")
     with (out / ".lock").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
@@ -583,7 +583,7 @@ def test_a_disk_that_is_full_when_the_page_is_written_leaves_a_run_to_resume(
         patch.setattr(Path, "write_text", full)
         assert run(scene, out) == 2
     said = capsys.readouterr().err
-    assert "No space left on device; the run is kept up to step 12 of level 0: free some space" in said
+    assert "No space left on device; the run is saved up to step 12 of level 0: free some space" in said
     assert not list(out.rglob("*.part*"))
     assert run(scene, out, "--resume") == 0 and (out / "report.html").is_file()
 
@@ -593,7 +593,7 @@ def test_more_levels_are_looked_at_as_a_new_run_is(tmp_path: Path, capsys: pytes
     arguments = ["--set", "shell.material.thickness=0.02", "--set", "hierarchy.levels=1", "--preview-only"]
     assert run(scene, out, *arguments) in (0, 1)
     assert main(["refine", str(out), "--levels", "6"]) == 2
-    assert "no thin shell" in capsys.readouterr().err
+    assert "not a thin shell" in capsys.readouterr().err
     assert json.loads((out / "scene.json").read_text())["hierarchy"]["levels"] == 1
 
 

@@ -91,7 +91,7 @@ def test_numbers_are_those_of_the_file():
 @pytest.mark.parametrize(
     ("numbers", "word"),
     [
-        ([5], "names vertex 5, but they go from 0 to 4"),
+        ([5], "names vertex 5, but vertices go from 0 to 4"),
         ([1], "vertex 1, which no triangle uses"),
         ([-1], "vertex -1"),
         ([], "no vertex"),
@@ -108,7 +108,7 @@ def test_groups():
     for name, word in (
         ("hen", 'did you mean "hem"'),
         ("empty", "selects no vertex"),
-        ("other", "known are empty, hem"),
+        ("other", "its mesh has empty, hem"),
     ):
         with pytest.raises(SceneError, match=word):
             by_file(Pin(group=name), groups=groups)

@@ -91,7 +91,7 @@ def test_regions_survive_writing_and_reading() -> None:
 @pytest.mark.parametrize(
     ("region", "words"),
     [
-        ({"E": 1e6}, "region.0: A region selects by exactly one of vertices, .*, boundary, attribute and weights"),
+        ({"E": 1e6}, "region.0: A region needs exactly one of vertices, .*, boundary, attribute and weights"),
         ({"boundary": True, "attribute": "hem", "E": 1e6}, "exactly one"),
         ({"boundary": True}, "A region changes nothing: give material, density, .* or strain_limit"),
         ({"group": "hem", "E": -1}, r"region.0: E \[Pa\] must be above 0"),
@@ -102,7 +102,7 @@ def test_regions_survive_writing_and_reading() -> None:
         ({"group": "hem", "E": [{"time": 0, "value": 1}]}, "E"),
         ({"group": "hem", "motion": []}, "unknown key.*motion"),
         ({"group": "hem", "stiffness": 1}, "unknown key.*stiffness"),
-        ({"weights": 3, "E": 1}, "weights must be a word"),
+        ({"weights": 3, "E": 1}, "weights must be text on one line"),
     ],
 )
 def test_bad_regions_are_one_sentence(region: dict[str, Any], words: str) -> None:

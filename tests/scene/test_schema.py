@@ -15,7 +15,7 @@ from plisse.scene.schema import as_json, as_markdown, as_text
 from plisse.shapes.catalogue import SHAPES
 
 ROOT = Path(__file__).parents[2]
-SCENES = sorted([*ROOT.glob("examples/*.toml"), *ROOT.glob("src/plisse/examples/*.toml")])
+SCENES = sorted([*ROOT.glob("src/plisse/gallery/*.toml"), *ROOT.glob("src/plisse/examples/*.toml")])
 SHEET: dict[str, Any] = {"shape": "grid", "vertices": 9}
 
 

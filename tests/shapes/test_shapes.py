@@ -274,7 +274,7 @@ def test_jitter_is_seeded_and_leaves_the_boundary():
         ("disc", {"rings": 2, "vertices": 20}, "either"),
         ("box", {"size": (1, 1)}, "size"),
         ("cylinder", {"closed": "yes"}, "closed"),
-        ("torus", {"minor": 0.4}, "meets itself"),
+        ("torus", {"minor": 0.4}, "intersects itself"),
         ("bunny", {"resolution": 8}, "resolution"),
         ("dragon", {"resolution": 9000}, "at most"),
         ("dragon", {"size": 0}, "size"),

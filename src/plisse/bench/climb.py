@@ -5,24 +5,21 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from importlib.resources import as_file
 from typing import Any
 
-from plisse.core.errors import SceneError
 from plisse.core.state import State
+from plisse.loading.examples import gallery_file
 from plisse.loading.scene_file import load_scene
 from plisse.progressive.session import Session
 from plisse.runs.opening import open_session
 from plisse.scene.scene import Scene
 
-EXAMPLES = Path("examples")
-
 
 def gallery_scene(name: str, *, sets: tuple[str, ...] = (), tol: float = 0.01, **hierarchy: Any) -> Scene:
     """A scene of the gallery with other values in its [hierarchy] table."""
-    if not EXAMPLES.is_dir():
-        raise SceneError("This bench takes its scenes from examples/: run it in the project's folder.")
-    scene = load_scene(EXAMPLES / f"{name}.toml", list(sets))
+    with as_file(gallery_file(name)) as path:
+        scene = load_scene(path, list(sets))
     solver, levels = replace(scene.solver, tol=tol), replace(scene.hierarchy, **hierarchy)
     return replace(scene, solver=solver, hierarchy=levels)
 
@@ -69,7 +66,7 @@ class Climb:
 def climb(scene: Scene, *, threads: int, level: int | None = None, most: int | None = None) -> Climb:
     """All levels of a progressive or cascadic scene, or one level (the finest when not given) of a direct one."""
     began = time.perf_counter()
-    session = open_session(scene, EXAMPLES, threads=threads)
+    session = open_session(scene, ".", threads=threads)
     done = Climb(session)
     if scene.hierarchy.method in ("direct", "plain"):
         done.follow(session.settle(session.finest if level is None else level), began, most=most)

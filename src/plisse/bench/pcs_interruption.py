@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from plisse.bench.climb import EXAMPLES, gallery_scene
+from plisse.bench.climb import gallery_scene
 from plisse.bench.figures import Figure
 from plisse.runs.opening import open_session
 from plisse.scene.presets import PRESETS
@@ -17,7 +17,7 @@ SCENE = "05-sphere"
 def measure_interruption(threads: int, *, levels: int = 4) -> tuple[list[Figure], dict[str, Any]]:
     """Silences of the refinement, over one Newton iteration of its finest level, and the way back to a preview."""
     scene = gallery_scene(SCENE, levels=levels)
-    session = open_session(scene, EXAMPLES, threads=threads)
+    session = open_session(scene, ".", threads=threads)
     for _ in session.preview():
         pass
     silences: list[float] = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plisse.bench.climb import EXAMPLES, gallery_scene
+from plisse.bench.climb import gallery_scene
 from plisse.bench.figures import Figure
 from plisse.core.potential import Sum, frozen
 from plisse.progressive.ladder import Ladder
@@ -27,16 +27,16 @@ def measure_preview(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     figures: list[Figure] = []
     details: dict[str, Any] = {}
     coarse = gallery_scene(SCENE, levels=1, method="direct")
-    direct = _time_steps(open_session(coarse, EXAMPLES, threads=threads))
+    direct = _time_steps(open_session(coarse, ".", threads=threads))
     details["direct coarse step, ms"] = round(1e3 * direct, 1)
     for levels in LEVELS:
-        printed = open_session(_printed(levels), EXAMPLES, threads=threads)
+        printed = open_session(_printed(levels), ".", threads=threads)
         finest = printed.ladder.geometry(printed.ladder.finest).shells
         name = f"{len(finest[0].triangles) / 1000:.0f}K"
         evaluation = _time_evaluation(printed.ladder)
         step = _time_steps(printed)
-        up = _time_steps(open_session(_printed(levels, proxy_levels_up=2), EXAMPLES, threads=threads))
-        linear = _time_steps(open_session(gallery_scene(SCENE, levels=levels), EXAMPLES, threads=threads))
+        up = _time_steps(open_session(_printed(levels, proxy_levels_up=2), ".", threads=threads))
+        linear = _time_steps(open_session(gallery_scene(SCENE, levels=levels), ".", threads=threads))
         allowed = (direct + 2.5 * evaluation) / direct
         figures += [
             Figure(f"{name}: preview step / direct coarse step", step / direct, allowed, "lower"),
@@ -88,7 +88,7 @@ def _lost_shape(threads: int) -> dict[str, Any]:
     """How far level 0 moves when its proxy is evaluated two levels up instead of on the finest mesh."""
     found = []
     for options in ({}, {"proxy_levels_up": 2}):
-        session = open_session(_printed(5, **options), EXAMPLES, threads=threads)
+        session = open_session(_printed(5, **options), ".", threads=threads)
         *_, state = session.settle(0, tol=2e-3)
         found.append((session.ladder, state))
     (ladder, full), (_, up) = found

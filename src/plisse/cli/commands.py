@@ -1,4 +1,4 @@
-"""The commands beside running: check, report, render, export, schema, examples."""
+"""The commands other than running: check, report, render, export, schema, examples."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ EXPORTS = ("usd", "abc", "glb", "ply", "obj", "mp4", "webm")
 
 def add_commands(commands: Any) -> None:
     """Adds the parsers of all commands of this module."""
-    check = commands.add_parser("check", help="look at a scene or a mesh without simulating")
+    check = commands.add_parser("check", help="check a scene or a mesh without simulating")
     check.add_argument("file", type=Path, metavar="SCENE|MESH", help="scene (.toml) or mesh file")
     check.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a value of the scene")
-    check.add_argument("--collider", action="store_true", help="the mesh is to be a collider, which may be less tidy")
-    check.add_argument("--repair", action="store_true", help="mend a mesh where that needs no guessing")
-    check.add_argument("--out", type=new_path, metavar="FIXED", help="where to write the mended mesh")
+    check.add_argument("--collider", action="store_true", help="the mesh will be a collider, which may be less clean")
+    check.add_argument("--repair", action="store_true", help="repair what can be repaired without guessing")
+    check.add_argument("--out", type=new_path, metavar="FIXED", help="where to write the repaired mesh")
     check.set_defaults(action=_check)
 
-    report = commands.add_parser("report", help="how a run stands, as a table")
+    report = commands.add_parser("report", help="print the state of a run as a table")
     report.add_argument("run", type=Path, help="folder of a run")
-    report.add_argument("--html", action="store_true", help="as a page with pictures and plots instead")
-    report.add_argument("--out", type=new_path, metavar="FILE", help="where to write the page (default: in the run)")
+    report.add_argument("--html", action="store_true", help="write a page with pictures and plots instead")
+    report.add_argument("--out", type=new_path, metavar="FILE", help="where to write the page (default: into the run)")
     report.set_defaults(action=_report)
 
-    render = commands.add_parser("render", help="draw a frame of a run, or a film of all")
+    render = commands.add_parser("render", help="draw a frame of a run, or a video of all frames")
     render.add_argument("run", type=Path, help="folder of a run")
     what = render.add_mutually_exclusive_group()
     what.add_argument("--frame", type=int, metavar="N", help="number of a frame (default: the last)")
-    what.add_argument("--video", action="store_true", help="a film of all frames")
+    what.add_argument("--video", action="store_true", help="a video of all frames")
     render.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
-    render.add_argument("--size", type=_size, metavar="WxH", help="pixels (default: 1280x960, of a film 1280x720)")
-    render.add_argument("--fps", type=float, help="frames a second of a film (default: as simulated)")
-    render.add_argument("--out", type=new_path, metavar="FILE", help="picture or film (default: in the run)")
+    render.add_argument("--size", type=_size, metavar="WxH", help="pixels (default: 1280x960, video: 1280x720)")
+    render.add_argument("--fps", type=float, help="video only: frames per second (default: as simulated)")
+    render.add_argument("--out", type=new_path, metavar="FILE", help="picture or video (default: in the run)")
     render.set_defaults(action=_render)
 
     export = commands.add_parser("export", help="write a run for other programs")
     export.add_argument("run", type=Path, help="folder of a run")
-    export.add_argument("--out", type=new_path, required=True, help="file; for all frames as ply or obj a folder")
-    export.add_argument("--format", choices=EXPORTS, help="default: by the file's ending")
+    export.add_argument("--out", type=new_path, required=True, help="file, or a folder for all frames as ply or obj")
+    export.add_argument("--format", choices=EXPORTS, help="default: the one that belongs to the suffix")
     export.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
-    export.add_argument("--frame", type=int, metavar="N", help="that frame alone; -1 is the last")
+    export.add_argument("--frame", type=int, metavar="N", help="only this frame; -1 is the last")
     export.add_argument("--animated", action="store_true", default=None, help="glb: all frames as morph targets")
-    export.add_argument("--fps", type=float, help="mp4, webm: frames a second (default: as simulated)")
+    export.add_argument("--fps", type=float, help="mp4, webm: frames per second (default: as simulated)")
     export.add_argument("--size", type=_size, metavar="WxH", help="mp4, webm: pixels (default: 1280x720)")
     floors = export.add_mutually_exclusive_group()
     floors.add_argument("--floors", action="store_true", default=None, help="half-spaces as large squares")
@@ -61,8 +61,8 @@ def add_commands(commands: Any) -> None:
     schema.add_argument("--format", choices=["text", "json", "markdown"], default="text", help="default: text")
     schema.set_defaults(action=_schema)
 
-    examples = commands.add_parser("examples", help="list the gallery, or copy a scene of it to edit")
-    examples.add_argument("name", nargs="?", help="number or name of an example")
+    examples = commands.add_parser("examples", help="list the scenes that come with plisse, or copy one to edit")
+    examples.add_argument("name", nargs="?", help="name of a scene to copy")
     examples.add_argument(
         "--out", type=new_path, default=Path(), metavar="DIR", help="folder to copy to (default: here)"
     )
@@ -85,7 +85,7 @@ def new_path(text: str) -> Path:
 def _size(text: str) -> tuple[int, int]:
     width, _, height = text.lower().partition("x")
     if not (width.isdigit() and height.isdigit() and 16 <= int(width) <= 8192 and 16 <= int(height) <= 8192):
-        raise argparse.ArgumentTypeError(f"must be like 1280x720, from 16 to 8192 pixels a side, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be like 1280x720, with 16 to 8192 pixels per side, not {text!r}")
     return int(width), int(height)
 
 
@@ -93,7 +93,7 @@ def _check(options: argparse.Namespace) -> int:
     is_scene = options.file.suffix.lower() == ".toml"
     if options.repair or options.out:
         if is_scene or not (options.repair and options.out):
-            raise SceneError("--repair mends a mesh: write `plisse check --repair MESH --out FIXED`.")
+            raise SceneError("--repair writes a repaired mesh: use `plisse check --repair MESH --out FIXED`.")
         from plisse.meshes.repair import repair_mesh
 
         for sentence in repair_mesh(options.file, options.out):
@@ -107,7 +107,7 @@ def _check(options: argparse.Namespace) -> int:
             print("\n".join(check_scene_file(options.file, options.set)))
         return 0
     if options.set:
-        raise SceneError("--set changes a scene: a mesh has nothing to set.")
+        raise SceneError("--set changes a scene, but a mesh has nothing to set: remove it.")
     from plisse.runs.checks import check_mesh_file
 
     with showing_intersections(options.file):
@@ -117,7 +117,7 @@ def _check(options: argparse.Namespace) -> int:
 
 @contextmanager
 def showing_intersections(file: Path) -> Iterator[None]:
-    """Leaves a mesh that shows where a scene or a mesh intersects, with a word about it in the message."""
+    """Leaves a mesh that shows where a scene or a mesh intersects, and names it in the message."""
     try:
         yield
     except IntersectionError as error:
@@ -157,7 +157,7 @@ def _report(options: argparse.Namespace) -> int:
 def _render(options: argparse.Namespace) -> int:
     if not options.video:
         if options.fps is not None:
-            raise SceneError("--fps is of a film: add --video.")
+            raise SceneError("--fps applies only to video: add --video.")
         from plisse.export.picture import write_picture
 
         path = write_picture(options.run, options.out, frame=options.frame, level=options.level, size=options.size)
@@ -167,7 +167,7 @@ def _render(options: argparse.Namespace) -> int:
 
     out = options.out or options.run / "film.mp4"
     if out.suffix.lower() not in (".mp4", ".webm"):
-        raise SceneError(f"{out} is no name for a film: end it in .mp4 or .webm.")
+        raise SceneError(f"{out} is not a name for a video: end it in .mp4 or .webm.")
     with told(sys.stderr, "frame") as tell:
         summary = export_run(options.run, out, level=options.level, fps=options.fps, size=options.size, told=tell)
     print(_tell(summary))
@@ -203,7 +203,7 @@ def _tell(summary: Any) -> str:
 
 @contextmanager
 def told(stream: TextIO, what: str) -> Iterator[Callable[[int, int], None]]:
-    """A function that shows how far long work has come, on a terminal only."""
+    """A function that shows the progress of long work, only on a terminal."""
     live, shown = stream.isatty(), False
 
     def tell(done: int, total: int) -> None:
@@ -229,12 +229,15 @@ def _schema(options: argparse.Namespace) -> int:
 
 
 def _examples(options: argparse.Namespace) -> int:
-    from plisse.loading.examples import copy_example, list_examples
+    from plisse.loading.examples import copy_example, list_examples, list_gallery
 
     if options.name is None:
-        for example in list_examples():
-            print(f"{example.number:2}  {example.name:<18}  {example.title}")
-        print("\nCopy one with `plisse examples NAME`, then run it with `plisse run NAME.toml --out NAME-run`.")
+        for heading, scenes in (("Scenes to start from", list_examples()), ("Gallery of the papers", list_gallery())):
+            print(f"{heading}:")
+            for scene in scenes:
+                print(f"  {scene.name:<17}  {scene.title}")
+            print()
+        print("Copy one with `plisse examples NAME`, then run it with `plisse run NAME.toml --out NAME-run`.")
         return 0
     path = copy_example(options.name, options.out)
     print(f"{path}: run it with `plisse run {path} --out {path.with_suffix('')}-run`.")

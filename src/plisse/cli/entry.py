@@ -23,7 +23,7 @@ PARTS = ("speed-93k", "speed-371k", "preview", "interruption", "levels")  # of t
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="plisse", description="Cloth and thin shells, free of intersections.")
+    parser = argparse.ArgumentParser(prog="plisse", description="Cloth and thin shells without intersections.")
     parser.add_argument("--version", action="version", version=f"plisse {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -38,18 +38,20 @@ def build_parser() -> argparse.ArgumentParser:
         metavar="KEY=VALUE",
         help="override a value, e.g. contact.friction=0.5",
     )
-    run.add_argument("--preview-only", action="store_true", help="level 0 alone")
-    run.add_argument("--to-level", type=_level, metavar="K", help="the finest level to go to")
+    run.add_argument("--preview-only", action="store_true", help="run only level 0")
+    run.add_argument("--to-level", type=_level, metavar="K", help="the finest level to run")
     old = run.add_mutually_exclusive_group()
-    old.add_argument("--resume", action="store_true", help="go on with the run that the folder holds, if it does")
+    old.add_argument("--resume", action="store_true", help="continue the run that the folder holds, if any")
     old.add_argument("--overwrite", action="store_true", help="replace the run that the folder holds")
     run.set_defaults(action=_until_stopped(_run))
 
-    refine = commands.add_parser("refine", help="go on with a run: tighter, finer, or where it was interrupted")
+    refine = commands.add_parser(
+        "refine", help="continue a run: more tightly, on finer levels, or after an interruption"
+    )
     refine.add_argument("run", type=Path, help="folder of a run")
-    refine.add_argument("--tol", type=_tolerance, help="tolerance of the finest level from now on [m/s]")
-    refine.add_argument("--levels", type=_level, metavar="N", help="number of levels from now on")
-    refine.add_argument("--to-level", type=_level, metavar="K", help="the finest level to go to")
+    refine.add_argument("--tol", type=_tolerance, help="new tolerance of the finest level [m/s]")
+    refine.add_argument("--levels", type=_level, metavar="N", help="new number of levels")
+    refine.add_argument("--to-level", type=_level, metavar="K", help="the finest level to run")
     refine.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE",
         help="change the scene and go back to the preview, from its last state: contact.friction=0.5; "
@@ -60,16 +62,16 @@ def build_parser() -> argparse.ArgumentParser:
         command.add_argument("--threads", type=_threads, default=cores, help=f"threads (default: {cores})")
         command.add_argument(
             "--check-every", type=_count, default=10, metavar="N",
-            help="states from one look of the independent detector to the next (default: 10)",
+            help="states between two checks by the independent detector (default: 10)",
         )  # fmt: skip
-        command.add_argument("--yes", action="store_true", help="go on also where memory does not seem to suffice")
-        command.add_argument("--quiet", action="store_true", help="no progress, only what stays worth reading")
+        command.add_argument("--yes", action="store_true", help="run even if memory does not seem to suffice")
+        command.add_argument("--quiet", action="store_true", help="no progress, only what remains of interest")
 
     add_commands(commands)
 
     bench = commands.add_parser("bench", help="measure speed as ratios against a baseline in the same run")
     bench.add_argument("name", choices=BENCHES)
-    bench.add_argument("--part", choices=PARTS, help="one part of the bench pcs, which takes an hour as a whole")
+    bench.add_argument("--part", choices=PARTS, help="one part of the bench pcs, which takes an hour in total")
     bench.add_argument("--threads", type=_threads, default=min(2, cores), help="threads (default: 2)")
     bench.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to a file")
     bench.set_defaults(action=_bench)
@@ -90,7 +92,7 @@ def _level(text: str) -> int:
 
 def _count(text: str) -> int:
     if not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1 on, not {text!r}")
+        raise argparse.ArgumentTypeError(f"must be a positive whole number, not {text!r}")
     return int(text)
 
 
@@ -116,7 +118,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"plisse: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        again = " Go on with --resume." if options.command == "run" else ""
+        again = " Continue with --resume." if options.command == "run" else ""
         print(f"plisse: interrupted; what was done is kept.{again}", file=sys.stderr)
         return 130
     except BrokenPipeError:
@@ -126,7 +128,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    """The action; SIGTERM stops it as Ctrl-C does, with an exit code of its own."""
+    """The action; SIGTERM stops it as Ctrl-C does, but with its own exit code."""
 
     def stoppable(options: argparse.Namespace) -> int:
         stopped: list[int] = []
@@ -144,7 +146,7 @@ def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[arg
         except KeyboardInterrupt:
             if not stopped:
                 raise
-            print("plisse: terminated; what was done is kept. Go on with --resume.", file=sys.stderr)
+            print("plisse: terminated; what was done is kept. Continue with --resume.", file=sys.stderr)
             return 128 + stopped[0]
         finally:
             signal.signal(signal.SIGTERM, before)
@@ -160,7 +162,7 @@ def _run(options: argparse.Namespace) -> int:
     from plisse.runs.run import run_scene
 
     if options.preview_only and options.to_level:
-        raise SceneError("--preview-only is --to-level 0: give one of them.")
+        raise SceneError("--preview-only means --to-level 0: use only one of them.")
     to_level = 0 if options.preview_only else options.to_level
     with showing_intersections(options.scene):
         report = run_scene(
@@ -223,24 +225,26 @@ def _conclude(report: Report, out: Path) -> int:
     if level.unconverged_steps:
         print(
             f"plisse: {level.unconverged_steps} of {level.steps} steps did not meet solver.tol: raise "
-            "solver.max_iterations or take a smaller time.h.",
+            "solver.max_iterations or use a smaller time.h.",
             file=sys.stderr,
         )
     if not static or level.converged:
         if report.method in ("progressive", "cascadic") and level.level < report.finest:
-            print(f"level {level.level} of 0 to {report.finest}: go on with `plisse refine {out}`")
+            print(f"level {level.level} of 0 to {report.finest}: continue with `plisse refine {out}`")
         return 0
     if not report.pinned and level.contacts == 0 and level.force_balance > 0.5:
         print("plisse: nothing holds the shells up: add a pin, a floor or a collider below them.", file=sys.stderr)
     else:
         if level.missed_keyframes > report.contact["dhat"]:
-            advice = "handles or colliders do not reach their keyframes; give them a way that is free"
+            advice = "handles or colliders do not reach their keyframes; give them a clear path"
         elif level.stalled:
-            advice = "nothing lower is found from there; try a smaller time.h or a larger solver.tol, with --overwrite"
+            advice = (
+                "no lower energy is found from there; try a smaller time.h or a larger solver.tol, with --overwrite"
+            )
         elif report.method in ("direct", "plain"):
             advice = "allow more steps with --set time.max_steps=…, and --overwrite"
         else:
-            advice = f"go on with `plisse refine {out}`"
+            advice = f"continue with `plisse refine {out}`"
         print(
             f"plisse: no equilibrium on level {level.level} after {counted(level.steps, 'step')} (residual "
             f"{level.residual:.2g}, force balance {level.force_balance:.2g}): {advice}.",
@@ -257,7 +261,7 @@ def _bench(options: argparse.Namespace) -> int:
     from plisse.bench.figures import conclude
 
     if options.part is not None and options.name != "pcs":
-        raise SceneError(f"The bench {options.name} has no parts: leave --part out.")
+        raise SceneError(f"The bench {options.name} has no parts: omit --part.")
     options_of_bench = {} if options.part is None else {"part": options.part}
     figures, details = bench.measure(options.threads, **options_of_bench)
     return conclude(options.name, options.threads, figures, details, options.json)

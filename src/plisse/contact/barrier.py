@@ -98,7 +98,7 @@ class Barrier(ContactPotential):
         self._edge_area = np.bincount(at, np.repeat(area / 3.0, 3), minlength=len(s.edges))
         self._edge_length2: Floats = ((s.X[s.edges[:, 0]] - s.X[s.edges[:, 1]]) ** 2).sum(axis=1)
         of_shells = self._edge_length2[s.deformable[s.edges[:, 0]]]
-        self._edge = float(np.sqrt(of_shells).mean()) if len(of_shells) else np.inf  # of the shells, in the mean
+        self._edge = float(np.sqrt(of_shells).mean()) if len(of_shells) else np.inf  # of the shells, on average
         self._longest = LONGEST * self._edge
 
     def _with_constants(self, found: broad.Candidates) -> _Near:

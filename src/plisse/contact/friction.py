@@ -63,7 +63,7 @@ class Friction(Potential):
 
     Contacts (normals, forces λ, weights) are those of `contacts`; slip is measured from the step's start x_start.
     mu: Coulomb's μ of each contact (m,).
-    `motion` (n, 3), the last step's displacement, tells what slip to expect: at the start of a step slip is zero, and
+    `motion` (n, 3), the last step's displacement, says what slip to expect: at the start of a step slip is zero, and
     the exact Hessian would take sliding contacts for sticking ones.
     """
 

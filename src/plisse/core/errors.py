@@ -43,7 +43,7 @@ def counted(count: int, thing: str) -> str:
 
 
 def suggest(word: str, known: Iterable[str]) -> str:
-    """A parenthesis that names the nearest known word, or nothing: ' (did you mean "friction"?)'."""
+    """The closest known word in parentheses, or nothing: ' (did you mean "friction"?)'."""
     near = get_close_matches(word, list(known), n=1)
     return f' (did you mean "{near[0]}"?)' if near else ""
 

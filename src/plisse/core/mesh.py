@@ -1,5 +1,7 @@
 """Rest geometry and connectivity of a triangle mesh."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -163,7 +165,7 @@ class Mesh:
         return np.asarray(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1), dtype=np.float64)
 
     def local_order(self, nodes: Ints) -> Longs:
-        """The order of stencils (m, k) in which one and the next share memory, shape (m,)."""
+        """An order of stencils (m, k) in which successive ones are close in memory, shape (m,)."""
         return np.argsort(self._rank[nodes].min(axis=1), kind="stable")
 
     @cached_property
@@ -198,14 +200,14 @@ def _crosses(mesh: Mesh) -> Floats:
 
 
 class Names(NamedTuple):
-    """What messages call a vertex and a triangle, so that they can use a file's own numbers."""
+    """How messages name a vertex and a triangle, so that they can use the numbers of a file."""
 
     vertex: Callable[[int], str] = "vertex {}".format
     triangle: Callable[[int], str] = "triangle {}".format
 
 
 class Flaw(NamedTuple):
-    """Something wrong with a mesh: a clause that counts and names it, the remedy, whether `repair_mesh` mends it."""
+    """A defect of a mesh: a clause that counts and names it, the remedy, and whether `repair_mesh` can repair it."""
 
     clause: str
     remedy: str
@@ -215,7 +217,7 @@ class Flaw(NamedTuple):
 def check_manifold(mesh: Mesh, name: str, *, names: Names | None = None, mend: str = "") -> None:
     """Raise a SceneError unless the mesh is a clean, consistently oriented manifold triangle mesh.
 
-    mend: a remedy that is named instead of the usual one where repairing the file would help.
+    mend: the remedy to give instead of the usual one where repairing the file would help.
     """
     for flaw in find_flaws(mesh, names=names):
         raise SceneError(f"{name} {flaw.clause}: {mend if mend and flaw.mendable else flaw.remedy}.")
@@ -237,13 +239,13 @@ def find_flaws(mesh: Mesh, *, names: Names | None = None) -> Iterator[Flaw]:
         return
     bad = np.flatnonzero((triangles < 0).any(axis=1) | (triangles >= len(X)).any(axis=1))
     if len(bad):
-        told = f"has a vertex index that is not in 0..{len(X) - 1} at {names.triangle(int(bad[0]))}"
+        told = f"has a vertex index outside 0..{len(X) - 1} at {names.triangle(int(bad[0]))}"
         yield Flaw(told, "repair the file")
         return
     used = np.zeros(len(X), dtype=bool)
     used[triangles] = True
     if not used.all():
-        told = f"has {int((~used).sum())} vertices that no triangle uses, the first is {names.vertex(_first(~used))}"
+        told = f"has {int((~used).sum())} vertices that no triangle uses, starting with {names.vertex(_first(~used))}"
         yield Flaw(told, "remove loose vertices", True)
     yield from _find_bad_triangles(mesh, names)
     yield from _find_bad_edges(mesh, names)
@@ -276,7 +278,7 @@ def _find_bad_triangles(mesh: Mesh, names: Names) -> Iterator[Flaw]:
     worst = int(np.argmin(ratio))
     flat = int((ratio <= DEGENERATE).sum())
     if flat:
-        told = tell_count(flat, "a triangle without area,", "{} triangles without area, the worst is")
+        told = tell_count(flat, "a triangle without area,", "{} triangles without area, the worst being")
         yield Flaw(f"has {told} {names.triangle(worst)}", "remove degenerate triangles", True)
     again, earliest = find_duplicates(mesh.triangles)
     if len(again):
@@ -286,7 +288,7 @@ def _find_bad_triangles(mesh: Mesh, names: Names) -> Iterator[Flaw]:
     slivers = (ratio > DEGENERATE) & (ratio < SLIVER)
     if slivers.any():
         worst = int(np.argmin(np.where(slivers, ratio, np.inf)))
-        told = tell_count(int(slivers.sum()), "a sliver triangle,", "{} sliver triangles, the worst is")
+        told = tell_count(int(slivers.sum()), "a sliver triangle,", "{} sliver triangles, the worst being")
         told += f" {names.triangle(worst)}, whose height is {ratio[worst]:.1e} of its longest edge"
         yield Flaw(f"has {told}", "collapse its short edge or flip its long one in a mesh editor")
 
@@ -309,8 +311,8 @@ def _find_bad_edges(mesh: Mesh, names: Names) -> Iterator[Flaw]:
         told = tell_count(int(alike.sum()), "the edge", "{} edges, the first")
         yield Flaw(
             f"is not consistently oriented because both triangles at {told} between {names.vertex(i)} and "
-            f"{names.vertex(j)} walk it in the same direction",
-            "make all faces wind alike",
+            f"{names.vertex(j)} traverse it in the same direction",
+            "orient all faces consistently",
             True,
         )
 
@@ -334,7 +336,7 @@ def _find_touching_fans(mesh: Mesh, names: Names) -> Iterator[Flaw]:
     touching = np.bincount(vertex_of_fan, minlength=len(mesh.X)) > 1
     if touching.any():
         where = names.vertex(_first(touching))
-        told = tell_count(int(touching.sum()), f"{where} only", "{} lone vertices, the first is " + where)
+        told = tell_count(int(touching.sum()), f"{where} only", "{} lone vertices, starting with " + where)
         yield Flaw(
             f"is not a manifold because surfaces touch at {told}",
             "give each surface its own vertex there",

@@ -100,13 +100,16 @@ class Potential(ABC):
     kind: str = "elastic"  # whose share of the time split this is: elastic or contact
 
     @abstractmethod
-    def value(self, x: Floats) -> float: ...
+    def value(self, x: Floats) -> float:
+        """E(x) [J]; infinite where x is not admissible."""
 
     @abstractmethod
-    def gradient(self, x: Floats) -> Floats: ...
+    def gradient(self, x: Floats) -> Floats:
+        """∇E(x) [N], shape (n, 3)."""
 
     @abstractmethod
-    def hessian(self, x: Floats, *, psd: bool = True) -> Hessian: ...
+    def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
+        """∇²E(x) [J/m²]; with `psd`, a positive semidefinite matrix near it."""
 
     def max_step(self, x: Floats, p: Floats) -> float:
         """Largest α ≤ 1 such that x + a p is admissible for all a in [0, α]."""
@@ -124,7 +127,7 @@ class Potential(ABC):
         return ()
 
     def soon(self, x: Floats) -> Sequence[Ints]:
-        """Node sets that are or may shortly be coupled at x, beyond `stencils`."""
+        """Node sets that are coupled at x, or may soon be, in addition to `stencils`."""
         return ()
 
     def load(self, x: Floats) -> tuple[float, float]:
@@ -137,7 +140,7 @@ class Potential(ABC):
 
 
 class Clock:
-    """Seconds spent per part of the work."""
+    """Seconds spent on each part of the work."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)

@@ -13,7 +13,7 @@ REQUIRED: Any = MISSING
 
 
 class Record:
-    """Base of all records: checks every described field, then calls `check` for what hangs together."""
+    """Base of all records: checks every described field, then calls `check` for constraints between fields."""
 
     def __post_init__(self) -> None:
         for entry in entries(type(self)):
@@ -26,14 +26,14 @@ class Record:
 
 
 def settle(record: object, **values: Any) -> None:
-    """Stores checked values in a frozen record; for use while it is made only."""
+    """Stores checked values in a frozen record; only for use while it is being created."""
     for key, value in values.items():
         object.__setattr__(record, key, value)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One key as the schema sees it. default: None where there is none; told: how the default reads, in words."""
+    """One key as the schema sees it. default: None if there is none; told: the default in words."""
 
     key: str
     kind: Kind | None
@@ -84,45 +84,54 @@ def number(
 ) -> Any:
     """A number in a unit. also: other kinds that the key may hold; keyed: it may be a list of keyframes.
 
-    why: what would follow from a value beyond the limits.
+    why: what a value beyond the limits would mean.
     """
     kind: Kind = Number(unit, why=why, **limits)
     return _field(Or((kind, *also)) if also else kind, text, default, told, keyed=keyed)
 
 
 def count(text: str, *, default: Any = REQUIRED, told: str | None = None, why: str = "", **limits: int) -> Any:
+    """A whole number."""
     return _field(Count(**limits, why=why), text, default, told)
 
 
 def three(unit: str | None, text: str, *, default: Any = REQUIRED, told: str | None = None, keyed: bool = False) -> Any:
+    """Three numbers in a unit: a position, a velocity."""
     return _field(Three(unit), text, default, told, keyed=keyed)
 
 
 def turn(text: str) -> Any:
+    """Three angles about the fixed axes."""
     return _field(Turn(), text, (0.0, 0.0, 0.0), None)
 
 
 def factors(text: str, *, default: Any = REQUIRED) -> Any:
+    """One factor, or three along the axes."""
     return _field(Factors(), text, default, None)
 
 
 def choice(text: str, choices: tuple[str, ...], *, default: Any = REQUIRED, told: str | None = None) -> Any:
+    """One of several words."""
     return _field(Choice(choices), text, default, told)
 
 
 def flag(text: str, *, default: Any = REQUIRED) -> Any:
+    """True or false."""
     return _field(Flag(), text, default, None)
 
 
 def word(text: str, *, default: Any = REQUIRED, told: str | None = None) -> Any:
+    """A word or a name."""
     return _field(Word(), text, default, told)
 
 
 def indices(text: str, *, default: Any = REQUIRED) -> Any:
+    """A list of whole numbers from 0 on."""
     return _field(Indices(), text, default, None)
 
 
 def box(text: str, *, default: Any = REQUIRED) -> Any:
+    """Two opposite corners of a box."""
     return _field(Box(), text, default, None)
 
 
@@ -135,7 +144,7 @@ def like(record: type, name: str, text: str) -> Any:
 def table(record: type, text: str, *, default: Any = REQUIRED, factory: Any = None, told: str | None = None) -> Any:
     """A nested record, a table of its own in a scene file."""
     if factory is not None:
-        meta = {"text": text, "told": told or "its own keys' defaults", "inner": record}
+        meta = {"text": text, "told": told or "the defaults of its keys", "inner": record}
         return field(default_factory=factory, metadata=meta)
     return _field(None, text, default, told, inner=record)
 

@@ -13,12 +13,12 @@ from plisse.core.potential import Floats
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Positions x [m] and velocities v [m/s], shape (n, 3), at time t [s], with what the solver said of the step.
+    """Positions x [m] and velocities v [m/s], shape (n, 3), at time t [s], with what the solver reports on the step.
 
     residual: ‖d‖ / (√n h) of the last Newton direction [m/s]. energy: total potential without inertia and friction [J].
     force_balance: resultant of contact, pins and loads over the applied load. accepted: the time step is complete.
-    missed: largest distance of a scripted vertex from where its keyframes want it [m]. stalled: the line search found
-    nothing lower, so that the next step would be the same. blocked: vertices that leave a step hardly any room.
+    missed: largest distance of a scripted vertex from its keyframed position [m]. stalled: the line search found no
+    lower energy, so that the next step would be the same. blocked: vertices that leave hardly any room for a step.
     """
 
     level: int
@@ -62,7 +62,7 @@ class Couplings:
 class Checkpoint:
     """A level after a complete step, with what the solver remembers at that point.
 
-    Sums are taken in the order of contact's candidates and unknowns eliminated in an order that hangs on the sparsity
+    Sums are taken in the order of contact's candidates and unknowns eliminated in an order that depends on the sparsity
     pattern: a step that starts without these memories differs in its last bits.
     before: positions and velocities (n, 3) a step earlier, for BDF2. near: positions and displacement (n, 3) [m] that
     the candidates were found for. notes: plain values of whoever runs the level.

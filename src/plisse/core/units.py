@@ -43,11 +43,11 @@ _FACTOR = re.compile(r"([^\d\s^/*·-]+)(?:\^?(-?\d{1,4}))?\Z")
 
 
 def told(value: Any) -> str:
-    """What the user wrote, on one line and not at length."""
+    """What the user wrote, on one line and shortened."""
     try:
         text = repr(value)
     except ValueError:
-        return "a number of thousands of digits"
+        return "a number with thousands of digits"
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
 
 
@@ -68,8 +68,10 @@ def as_quantity(key: str, value: Any, unit: str | None) -> Any:
     factor, dimension = _read_unit(key, value, found[2])
     want_factor, want = _read_unit(key, value, unit) if unit else (1.0, (0, 0, 0, 0))
     if dimension != want:
-        kind = f'is not a unit of {unit}: write it in {unit}, e.g. "1 {unit}"' if want != (0,) * 4 else "is not needed"
-        raise SceneError(f"{key} = {told(value)}: {told(found[2])} {kind}.")
+        remedy = "does not belong here"
+        if want != (0,) * 4:
+            remedy = f'cannot be converted to {unit}: write it in {unit}, e.g. "1 {unit}"'
+        raise SceneError(f"{key} = {told(value)}: {told(found[2])} {remedy}.")
     # dividing by a factor such as 1e3 rounds better than multiplying by 1e-3
     ratio = factor / want_factor
     return number * ratio if ratio >= 1.0 else number / (want_factor / factor)
@@ -94,7 +96,7 @@ def _read_unit(key: str, value: str, text: str) -> tuple[float, Dimension]:
             found = _FACTOR.match(word)
             if found is None or found[1] not in UNITS:
                 if text.startswith(","):
-                    raise SceneError(f"{key} = {told(value)}: write the decimals after a point, e.g. 0.3.")
+                    raise SceneError(f"{key} = {told(value)}: use a decimal point, e.g. 0.3.")
                 name = found[1] if found is not None else word
                 raise SceneError(
                     f"{key} = {told(value)} has an unknown unit {told(name)}{suggest(name, UNITS)}: "
@@ -104,7 +106,7 @@ def _read_unit(key: str, value: str, text: str) -> tuple[float, Dimension]:
             size, dimension = UNITS[found[1]]
             factor *= size ** (power if abs(power) <= 9 else 0)
             if abs(power) > 9 or not 1e-40 < factor < 1e40:
-                raise SceneError(f"{key} = {told(value)} has a power that no unit has: correct it.")
+                raise SceneError(f"{key} = {told(value)} has an exponent that no unit can have: correct it.")
             powers = [a + power * b for a, b in zip(powers, dimension, strict=True)]
     kg, m, s, deg = powers
     return factor, (kg, m, s, deg)

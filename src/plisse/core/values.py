@@ -59,7 +59,7 @@ class Number(Kind):
             raise SceneError(f"{key} must be a finite number, not {told(value)}.")
         if abs(number) > LARGEST or (self.above == 0.0 and 0.0 < number < SMALLEST):
             limit = f"at most {LARGEST:g}" if abs(number) > 1.0 else f"at least {SMALLEST:g}"
-            raise SceneError(f"{key} must be {limit} in size, not {told(value)}: correct it or its unit.")
+            raise SceneError(f"{key} must be {limit} in magnitude, not {told(value)}: correct it or its unit.")
         for wrong, limit in (
             (number <= self.above, f"above {self.above:g}"),
             (number < self.least, f"at least {self.least:g}"),
@@ -243,7 +243,7 @@ class Word(Kind):
 
     def check(self, key: str, value: Any) -> str:
         if not isinstance(value, str) or not value or not BREAKS.isdisjoint(value):
-            raise SceneError(f"{key} must be a word, not {told(value)}.")
+            raise SceneError(f"{key} must be text on one line, not {told(value)}.")
         return value
 
     def describe(self) -> str:
@@ -255,7 +255,7 @@ class Word(Kind):
 
 @dataclass(frozen=True)
 class Or(Kind):
-    """One of several kinds; the first kind's sentence is told when none fits."""
+    """One of several kinds; if none fits, the message is that of the first."""
 
     kinds: tuple[Kind, ...]
     unit: str | None = field(init=False)
@@ -305,7 +305,7 @@ class Indices(Kind):
 
 @dataclass(frozen=True)
 class Box(Kind):
-    """Two corners of a box, the least first."""
+    """Two corners of a box, smaller coordinates first."""
 
     unit: str | None = "m"
 
@@ -314,11 +314,11 @@ class Box(Kind):
             raise SceneError(f"{key} must be two corners [[x, y, z], [x, y, z]], not {told(value)}.")
         least, greatest = (Three(self.unit).check(key, corner) for corner in value)
         if any(a > b for a, b in zip(least, greatest, strict=True)):
-            raise SceneError(f"{key} must give its least corner first, then its greatest.")
+            raise SceneError(f"{key} must give the corner with the smaller coordinates first.")
         return least, greatest
 
     def describe(self) -> str:
-        return "two corners, the least first"
+        return "two corners, smaller coordinates first"
 
     def json(self) -> Json:
         return {"type": "array", "items": Three(self.unit).json(), "minItems": 2, "maxItems": 2}

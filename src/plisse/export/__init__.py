@@ -1,4 +1,4 @@
-"""A run in the formats of other programs: one module a format, all read frame by frame."""
+"""A run in the formats of other programs: one module per format; all read frame by frame."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["FORMATS", "Format", "Summary", "export_run"]
 class Format:
     """A format by its suffixes, the first being the usual one; one without any is a folder of files.
 
-    writer: "module:function" of this package. options: what that function takes beside floors and told.
+    writer: "module:function" of this package. options: what that function takes besides floors and told.
     """
 
     writer: str
@@ -56,10 +56,10 @@ def export_run(
 ) -> Summary:
     """Writes a run to a file or a folder of files.
 
-    format: by the suffix of `out` when not given; a name without a suffix gets the format's own. level: the finest
-    with frames when not given. frame: that one alone (−1: the last). floors: half-spaces as large squares, by default
-    in USD, Alembic and GLB. animated: GLB as morph targets instead of one frame. fps: frames a second of a video;
-    size: its width and height in pixels. told: called with the frames done and their number.
+    format: by default, the one that belongs to the suffix of `out`; a name without a suffix gets that of the format.
+    level: by default, the finest that has frames. frame: only this one (−1: the last). floors: half-spaces as large
+    squares, by default in USD, Alembic and GLB. animated: GLB as morph targets instead of one frame. fps: frames per
+    second of a video; size: its width and height in pixels. told: called with the number of frames done and of all.
     """
     kind, out = _choose(format, Path(out))
     chosen = FORMATS[kind]
@@ -68,14 +68,14 @@ def export_run(
     for key in options:
         if key not in chosen.options:
             takers = " and ".join(name for name, other in FORMATS.items() if key in other.options)
-            raise SceneError(f"The format {kind} has no option {key}: it is of {takers}.")
+            raise SceneError(f"The format {kind} has no option {key}: it applies only to {takers}.")
     if floors is not None:
         options["floors"] = floors
     single = out.suffix.lower() in SINGLE
     if not chosen.suffixes and not single:
         check_folder(out)
     if animated and frame is not None:
-        raise SceneError("--animated writes all frames and --frame one: give one of them.")
+        raise SceneError("--animated writes all frames and --frame only one: choose one of them.")
     recording = open_recording(folder, level)
     if frame is not None:
         recording = recording.only(frame)
@@ -93,16 +93,16 @@ def _choose(format: str | None, out: Path) -> tuple[str, Path]:
         if out.suffix.lower() in by_suffix:
             return by_suffix[out.suffix.lower()], out
         raise SceneError(
-            f"The format of {out} is not told by its name: end it in {', '.join(by_suffix)}, "
-            f"or name one of the formats {', '.join(FORMATS)} (--format)."
+            f"The name {out} does not tell the format: end it in {', '.join(by_suffix)}, or choose from "
+            f"{', '.join(FORMATS)} with --format."
         )
     if format not in FORMATS:
-        raise SceneError(f'There is no format "{format}": known are {", ".join(FORMATS)}.')
+        raise SceneError(f'There is no format "{format}": choose from {", ".join(FORMATS)}.')
     suffixes = FORMATS[format].suffixes
     if not suffixes:
         if SINGLE.get(out.suffix.lower(), format) != format or out.suffix.lower() in set(by_suffix) - set(SINGLE):
             raise SceneError(
-                f"{out} is no name for the format {format}: give a folder for all frames, or "
+                f"{out} is not a name for the format {format}: give a folder for all frames, or "
                 f"{out.stem}.{format} for one."
             )
         return format, out
@@ -111,4 +111,4 @@ def _choose(format: str | None, out: Path) -> tuple[str, Path]:
     if not out.suffix and not out.is_dir():
         return format, out.with_name(out.name + suffixes[0])
     example = out / f"run{suffixes[0]}" if out.is_dir() else out.with_suffix(suffixes[0])
-    raise SceneError(f"{out} is no name for a file of the format {format}: give e.g. {example}.")
+    raise SceneError(f"{out} is not a name for a file of the format {format}: use e.g. {example}.")

@@ -35,13 +35,13 @@ def write(
     Frame 0 is the mesh, target k the displacement to frame k. floors: half-spaces as squares.
     """
     bodies = [*recording.bodies, *(recording.planes if floors else ())]
-    note = "" if animated or len(recording) == 1 else "one frame alone, the last; --animated writes all"
+    note = "" if animated or len(recording) == 1 else "only the last frame; --animated writes all"
     if not animated:
         recording = recording.only(-1)
     frames, samples = len(recording), len(recording) * recording.vertices
     if animated and (samples > MOST_SAMPLES or frames > MOST_FRAMES):
         raise SceneError(
-            f"{recording.vertices:,} vertices × {frames:,} frames are too much for morph targets (at most "
+            f"{recording.vertices:,} vertices × {frames:,} frames are too many for morph targets (at most "
             f"{MOST_SAMPLES:,} in all and {MOST_FRAMES} frames): export USD, or a coarser level, or one frame as GLB."
         )
     with whole_file(out) as partial, tempfile.TemporaryFile(dir=out.parent) as binary:
@@ -94,7 +94,7 @@ class Asset:
         text += b" " * (-len(text) % 4)
         total = 12 + 8 + len(text) + 8 + self.length
         if total >= 1 << 32:
-            raise SceneError("The frame is too large for GLB, which ends at 4 GB: export USD.")
+            raise SceneError("The frame is too large for GLB, whose limit is 4 GB: export USD.")
         with path.open("wb") as file:
             file.write(struct.pack("<4sII", b"glTF", 2, total))
             file.write(struct.pack("<I4s", len(text), b"JSON") + text)

@@ -27,7 +27,7 @@ def write_picture(
     shown = recording.only(-1 if frame is None else frame)
     (number,) = shown.numbers
     if out is not None and out.suffix.lower() not in SUFFIXES:
-        raise SceneError(f"{out} is no name for a picture: end it in {', '.join(SUFFIXES)}.")
+        raise SceneError(f"{out} is not a name for a picture: end it in {', '.join(SUFFIXES)}.")
     path = out or folder / f"level-{recording.level}" / f"frame-{number:04d}.png"
     # where levels end, they are all seen by one camera, as in the run's own pictures
     framed = _open_coarsest(folder) if number == recording.numbers[-1] else shown

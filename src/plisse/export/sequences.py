@@ -1,4 +1,4 @@
-"""PLY and OBJ sequences: a file a frame, colliders in a folder of their own."""
+"""PLY and OBJ sequences: one file per frame, with the colliders in a separate folder."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def write_single(recording: Recording, out: Path, kind: str, *, floors: bool, to
         size = partial.stat().st_size
     told(1, 1)
     return Summary(
-        out, kind, recording.level, 1, size, "the shells of one frame; a folder gets all frames and colliders"
+        out, kind, recording.level, 1, size, "only the shells of one frame; a folder gets all frames and the colliders"
     )
 
 

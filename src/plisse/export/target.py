@@ -1,4 +1,4 @@
-"""Where an export goes: a file or a folder that appears whole or not at all."""
+"""Where an export goes: a file or a folder that is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MADE = ("frame-*.*", "colliders/frame-*.*", MARK)
 
 @dataclass(frozen=True)
 class Summary:
-    """What an export wrote: bytes over all files, and a remark for the user where there is one."""
+    """What an export wrote: bytes of all files, and a remark for the user if there is one."""
 
     path: Path
     format: str
@@ -36,7 +36,7 @@ class Summary:
 
 
 def quiet(done: int, total: int) -> None:
-    """Progress that nobody asked for."""
+    """Reports no progress."""
 
 
 def need(module: str, *, extra: str, purpose: str) -> ModuleType:
@@ -45,13 +45,13 @@ def need(module: str, *, extra: str, purpose: str) -> ModuleType:
         return import_module(module)
     except ImportError:
         raise SceneError(
-            f'{purpose} needs a library that is not installed: get it with `pip install "plisse[{extra}]"`.'
+            f'{purpose} needs a library that is not installed: add it with `pip install "plisse[{extra}]"`.'
         ) from None
 
 
 @contextmanager
 def whole_file(out: Path) -> Iterator[Path]:
-    """A name beside `out` to write to; it takes the place of `out` at the end, or is gone after a failure."""
+    """A temporary name next to `out` to write to; it replaces `out` at the end, or is removed after a failure."""
     if out.is_dir():
         raise SceneError(f"{out} is a folder: give the name of a file, e.g. {out / ('run' + out.suffix)}.")
     partial = out.with_name(f".{out.stem}.part{out.suffix}")
@@ -67,7 +67,7 @@ def whole_file(out: Path) -> Iterator[Path]:
 
 @contextmanager
 def whole_folder(out: Path, about: dict[str, Any]) -> Iterator[Path]:
-    """A folder beside `out` to fill; it takes the place of an earlier export, never that of other files.
+    """A temporary folder next to `out` to fill; it replaces an earlier export, but never other files.
 
     about: what the folder holds, written into it as JSON.
     """
@@ -108,13 +108,13 @@ def check_folder(out: Path) -> None:
 
 @contextmanager
 def writing(out: Path) -> Iterator[None]:
-    """Turns what a disk or a library says about a failed write into one sentence."""
+    """Turns the error of a failed write into one sentence."""
     try:
         yield
     except OSError as error:
         raise SceneError(f"{out} cannot be written: {error.strerror or error}; nothing was changed there.") from None
     except RuntimeError as error:
-        # USD and Alembic tell a full disk in words of their own
+        # USD and Alembic report a full disk in their own words
         full = shutil.disk_usage(out.parent).free < 1 << 20
         first = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         reason = "No space left on device" if full else first.rstrip(".")

@@ -18,7 +18,7 @@ PENDING = 16 << 20  # bytes of samples that may wait in memory before they go to
 
 
 def write(recording: Recording, out: Path, *, floors: bool = True, told: Told = quiet) -> Summary:
-    """Writes .usdc or .usd (binary) or .usda (text): z-up, metres, a time code a frame.
+    """Writes .usdc or .usd (binary) or .usda (text): z-up, metres, one time code per frame.
 
     Samples go to the file every 16 MB, so that memory does not grow with frames. Text can only be written at once: it
     is made from a binary file, which is read in place. floors: half-spaces as squares.

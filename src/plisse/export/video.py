@@ -20,7 +20,7 @@ from plisse.pictures.render import Body, Camera, draw, find_outermost, find_reac
 from plisse.runs.recording import Recording
 
 SIZE = (1280, 720)  # pixels
-FASTEST = 60.0  # frames a second that a film has unless more are asked for
+FASTEST = 60.0  # frames per second of a video, unless more are asked for
 LEAST, MOST = 16, 8192  # pixels of a side
 
 # constant quality that shows no blocks on smooth shading
@@ -39,15 +39,15 @@ def write(
     floors: bool = True,
     told: Told = quiet,
 ) -> Summary:
-    """Writes a film: .mp4 in H.264 and yuv420p, which every player knows, or .webm in VP9, for browsers.
+    """Writes a video: .mp4 in H.264 and yuv420p, which every player knows, or .webm in VP9, for browsers.
 
-    fps: frames a second; size: width and height in pixels.
+    fps: frames per second; size: width and height in pixels.
     """
     kind = out.suffix.lower().removeprefix(".")
     width, height = even_size(size)
     rate = min(recording.rate, FASTEST) if fps is None else float(fps)
     if not 0.1 <= rate <= 1000.0:
-        raise SceneError(f"A film has 0.1 to 1000 frames a second, not {rate:g}.")
+        raise SceneError(f"A video has 0.1 to 1000 frames per second, not {rate:g}.")
     ffmpeg = need("imageio_ffmpeg", extra="video", purpose="Video")
     shown = pick_frames(recording.times, rate)
     stage = recording.stage
@@ -69,19 +69,19 @@ def write(
         length = partial.stat().st_size
     note = "" if (width, height) == tuple(size) else f"the size was made even: {width} × {height}"
     if recording.static and len(recording) <= 2:
-        note = "a static run keeps its start and its end only; time.frame_every = 1 keeps every step"
+        note = "a static run keeps only its start and its end; time.frame_every = 1 keeps every step"
     return Summary(out, kind, recording.level, len(shown), length, note)
 
 
 def even_size(size: tuple[int, int]) -> tuple[int, int]:
     """Width and height as the codecs take them: colours are stored for squares of 2 × 2 pixels."""
     if not all(LEAST <= side <= MOST for side in size):
-        raise SceneError(f"A film has {LEAST} to {MOST} pixels a side, not {size[0]} × {size[1]}.")
+        raise SceneError(f"A video is {LEAST} to {MOST} pixels wide and high, not {size[0]} × {size[1]}.")
     return size[0] + size[0] % 2, size[1] + size[1] % 2
 
 
 def pick_frames(times: Floats, rate: float) -> list[int]:
-    """Which frame is seen in each picture of a film at its real speed: the latest one at that time [s]."""
+    """Which frame each picture of a video at real speed shows: the latest one at that time [s]."""
     count = 1 + int(np.floor((times[-1] - times[0]) * rate + 1e-6))
     moments = times[0] + np.arange(count) / rate
     latest = np.searchsorted(times, moments + 1e-6 / rate, side="right") - 1

@@ -1,4 +1,4 @@
-"""The gallery: numbered scenes that come with the package, to be copied and edited."""
+"""Scenes that come with the package: examples to copy and edit, and the gallery of published scenes."""
 
 from dataclasses import dataclass
 from importlib.resources import files
@@ -11,47 +11,55 @@ from plisse.meshes.ply import write_ply
 from plisse.shapes.skirt import sew_skirt
 from plisse.shapes.walker import walk_frames
 
+# The order in which examples are listed: from the simplest to the most demanding.
+EXAMPLES = (
+    "tablecloth", "flag", "curtain", "rotating-sphere", "two-materials", "pillow", "twisted-ribbon", "walk", "paper",
+    "falling-stack", "hem", "skirt",
+)  # fmt: skip
 # The walking figure: frames a second, and how many.
 WALK_RATE, WALK_FRAMES = 30.0, 91
 
 
 @dataclass(frozen=True)
 class Example:
-    """One scene of the gallery; title: the first sentence of its comment."""
+    """A scene that comes with the package. title: the first line of its comment; text: the whole file."""
 
-    number: int
     name: str
     title: str
+    text: str
 
 
 def list_examples() -> list[Example]:
-    """The gallery in its order."""
-    return [example for example, _ in _read_gallery()]
+    """Scenes to copy and edit, simplest first."""
+    return [_read(_folder("examples"), name) for name in EXAMPLES]
+
+
+def list_gallery() -> list[Example]:
+    """Scenes of the papers, by number; the documentation and the benches refer to them."""
+    folder = _folder("gallery")
+    names = sorted(item.name.removesuffix(".toml") for item in folder.iterdir() if item.name.endswith(".toml"))
+    return [_read(folder, name) for name in names]
+
+
+def gallery_file(name: str) -> Traversable:
+    """The file of a gallery scene, e.g. "05-sphere"."""
+    return _folder("gallery").joinpath(f"{name}.toml")
 
 
 def copy_example(name: str, folder: str | Path) -> Path:
-    """Writes a scene, and the files that it needs, into the folder; returns the scene's path.
-
-    name: its name, its number, or both ("flag", "2", "02-flag").
-    """
-    gallery = _read_gallery()
+    """Writes an example or a gallery scene, and the files that it needs, into the folder; returns the scene's path."""
+    known = {example.name: example for example in (*list_examples(), *list_gallery())}
     word = name.removesuffix(".toml").lower()
-    found = [
-        (example, text)
-        for example, text in gallery
-        if word in (example.name, str(example.number), f"{example.number:02d}", f"{example.number:02d}-{example.name}")
-    ]
-    if not found:
-        names = [example.name for example, _ in gallery]
-        near = suggest(word, [*names, *(f"{example.number:02d}-{example.name}" for example, _ in gallery)])
-        raise SceneError(f'There is no example "{name}"{near}: known are {", ".join(names)}.')
-    (example, text), folder = found[0], Path(folder)
-    scene = folder / f"{example.name}.toml"
+    if word not in known:
+        near = suggest(word, list(known))
+        raise SceneError(f'There is no example "{name}"{near}: `plisse examples` lists them all.')
+    text, folder = known[word].text, Path(folder)
+    scene = folder / f"{word}.toml"
     # what a scene refers to by name is made for it
     needed = {folder / name: write for name, write in MADE.items() if f'"{name}"' in text}
     for path in (scene, *needed):
         if path.exists():
-            raise SceneError(f"{path} exists already: remove it, or choose another folder with --out.")
+            raise SceneError(f"{path} already exists: remove it, or choose another folder with --out.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path, write in needed.items():
@@ -62,16 +70,13 @@ def copy_example(name: str, folder: str | Path) -> Path:
     return scene
 
 
-def _read_gallery() -> list[tuple[Example, str]]:
-    shelf = files("plisse").joinpath("examples")
-    scenes = sorted((item for item in shelf.iterdir() if item.name.endswith(".toml")), key=lambda item: item.name)
-    return [_read_scene(item) for item in scenes]
+def _folder(name: str) -> Traversable:
+    return files("plisse").joinpath(name)
 
 
-def _read_scene(item: Traversable) -> tuple[Example, str]:
-    number, _, name = item.name.removesuffix(".toml").partition("-")
-    text = item.read_text(encoding="utf-8")
-    return Example(int(number), name, text.partition("\n")[0].lstrip("# ")), text
+def _read(folder: Traversable, name: str) -> Example:
+    text = folder.joinpath(f"{name}.toml").read_text(encoding="utf-8")
+    return Example(name, text.partition("\n")[0].lstrip("# "), text)
 
 
 def _write_walk(folder: Path) -> None:

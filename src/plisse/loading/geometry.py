@@ -149,7 +149,7 @@ def _check_places(name: str, x: Floats) -> None:
     farthest = float(np.abs(x).max())
     if not farthest <= FARTHEST:
         raise SceneError(
-            f"{name}: it reaches {farthest:.3g} m from the origin, and more than {FARTHEST:g} m are not computed with: "
+            f"{name}: it reaches {farthest:.3g} m from the origin, but {FARTHEST:g} m is the limit: "
             "correct its size, scale, translate or unit."
         )
 
@@ -160,10 +160,12 @@ def _check_pressure(shell: Shell, mesh: Mesh) -> None:
     if not mesh.is_closed:
         raise SceneError(
             f'The shell "{shell.name}" has a pressure but an open boundary of {len(mesh.boundary_edges)} edges: close '
-            "it or drop pressure."
+            "it or remove pressure."
         )
     if mesh.volume <= 0:
-        raise SceneError(f'The shell "{shell.name}" faces inwards, so it holds no pressure: flip its triangles.')
+        raise SceneError(
+            f'The shell "{shell.name}" faces inwards, so that pressure would act inwards: flip its triangles.'
+        )
 
 
 def _select(by: Selection, shell: Shell, loaded: Loaded, base: Path) -> Ints:
@@ -205,7 +207,7 @@ def _read_ids(path: Path) -> list[int]:
     out: list[int] = []
     for line, word in _read_words(path, "vertex ids"):
         if not word.isdecimal() or len(word) > 9:
-            raise SceneError(f"{path}, line {line}: {told(word)} is no vertex id; write whole numbers from 0 on.")
+            raise SceneError(f"{path}, line {line}: {told(word)} is not a vertex id; write whole numbers from 0.")
         out.append(int(word))
     return out
 

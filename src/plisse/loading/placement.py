@@ -29,7 +29,9 @@ def place(scene: Scene, base: Path, *, loose: Collection[int], floors: Collectio
         return scene
     if any(scene.shells[i].translate != (0.0, 0.0, 0.0) for i in resting):
         i = next(i for i in resting if scene.shells[i].translate != (0.0, 0.0, 0.0))
-        raise SceneError(f"{scene.shells[i].name}: rest_on and drop_height place the shell: remove them or translate.")
+        raise SceneError(
+            f"{scene.shells[i].name}: rest_on and drop_height already place the shell: remove them or translate."
+        )
     held_up = _below(scene, resting)
     # a floor on which a shell rests stays, as other colliders do
     named = {scene.shells[i].rest_on for i in resting}
@@ -72,8 +74,8 @@ def _below(scene: Scene, resting: Collection[int]) -> set[str]:
         elif shell.rest_on == shell.name or shell.rest_on not in names:
             others = [name for name in names if name != shell.name]
             raise SceneError(
-                f'{shell.name}: rest_on names no other body "{shell.rest_on}"{suggest(shell.rest_on, others)}: known '
-                f"are {', '.join(others) or 'none'}."
+                f'{shell.name}: rest_on names no other body "{shell.rest_on}"{suggest(shell.rest_on, others)}: the '
+                f"others are {', '.join(others) or 'none'}."
             )
         else:
             out.add(shell.rest_on)
@@ -136,9 +138,9 @@ def _top(
     if chosen:
         raise SceneError(
             f"{scene.colliders[chosen[0]].name} is a tilted half-space, which has no highest point to rest on: place "
-            "the shell by translate."
+            "the shell with translate."
         )
-    raise SceneError("drop_height needs a collider to drop onto: add one, or place the shell by translate.")
+    raise SceneError("drop_height needs a collider to drop onto: add one, or place the shell with translate.")
 
 
 def _sink(

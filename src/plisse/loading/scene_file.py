@@ -17,7 +17,7 @@ __all__ = ["load_scene", "scene_from_dict", "scene_to_dict"]
 def load_scene(
     source: str | Path | Mapping[str, Any], overrides: Iterable[str] = (), *, base: str | Path = "."
 ) -> Scene:
-    """Read a scene from a file, or from a dict of the same tables whose files are looked up from the folder `base`.
+    """Reads a scene from a file, or from a dict of the same tables whose files are looked up from the folder `base`.
 
     overrides: values like `shell.0.material.E=1e6`, which are set before the scene is checked.
     """
@@ -37,11 +37,11 @@ def load_scene(
         raise SceneError(f"The scene {path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError as error:
         raise SceneError(
-            f"The scene {path} is not text: its byte {error.start} is no UTF-8; save it as plain text in UTF-8."
+            f"The scene {path} is not text: byte {error.start} is not UTF-8; save it as plain text in UTF-8."
         ) from None
     except (ValueError, RecursionError) as error:
         known = isinstance(error, tomllib.TOMLDecodeError)
-        reason = error if known else "it is nested too deeply, or has a number of thousands of digits"
+        reason = error if known else "it is nested too deeply, or has a number with thousands of digits"
         raise SceneError(f"The scene {path} is not valid TOML: {reason}; correct it there.") from None
     for override in overrides:
         apply_override(data, override)
@@ -90,12 +90,12 @@ def _locate(place: Any, key: str, override: str) -> tuple[Any, Any]:
     if isinstance(place, list):
         if not place:
             raise SceneError(f'The override "{override}" has nothing to set before "{key}": there is no such table.')
-        which = "there is only number 0" if len(place) == 1 else f"there are numbers 0 to {len(place) - 1}"
+        which = "there is only entry 0" if len(place) == 1 else f"there are entries 0 to {len(place) - 1}"
         dotted, _, value = override.partition("=")
         example = dotted.replace(f".{key}", ".0" if key.isdecimal() else f".0.{key}", 1)
-        asks = f"names number {key}" if key.isdecimal() else "does not say which one it means"
+        asks = f"names entry {key}" if key.isdecimal() else "does not say which entry it means"
         raise SceneError(f'The override "{override}" {asks}, but {which}: write e.g. {example}={value}.')
-    raise SceneError(f'The override "{override}" has no "{key}" to set: what it is part of is a plain value.')
+    raise SceneError(f'The override "{override}" has no "{key}" to set: it would be part of a plain value.')
 
 
 def _read_value(text: str) -> Any:

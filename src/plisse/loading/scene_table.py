@@ -34,10 +34,10 @@ FIELDS = {"shell": "shells", "collider": "colliders", "pin": "pins", "region": "
 
 
 def scene_from_dict(data: Mapping[str, Any], base: str | Path = ".") -> Scene:
-    """Read a scene from tables; a SceneError names the table and key that is wrong.
+    """Reads a scene from tables; a SceneError names the table and the key that is wrong.
 
-    Values may be numpy's, and a body's mesh may be a Mesh under the key `mesh`. Bodies that say where they rest, or
-    nothing of their place, are placed.
+    Values may be numpy's, and a body's mesh may be a Mesh under the key `mesh`. Bodies with `rest_on`,
+    or without any position, are placed.
     """
     data = as_plain(data)
     reader = _Reader()
@@ -133,8 +133,7 @@ class _Reader:
             for before, after in pairwise(times):
                 if after <= before:
                     raise SceneError(
-                        f"keys need increasing times, but {after:g} s follows {before:g} s: a key needs a time of its "
-                        "own."
+                        f"keys need increasing times, but {after:g} s follows {before:g} s: give each key its own time."
                     )
             values = tuple(entry.kind.check("value", key["value"]) for key in value)
         self.keyed.append(Keyed(path, tuple(times), values))
@@ -174,14 +173,16 @@ class _Reader:
                 raise SceneError(f'A half-space has no "{extra}": remove it.')
             return {}
         if record is not Collider and "sequence" in source:
-            raise SceneError("sequence is for colliders: a shell starts from one mesh, give file or shape.")
+            raise SceneError(
+                "sequence is only for colliders: a shell starts from a single mesh, given by file or shape."
+            )
         if mesh is not None:
             source["mesh"] = GivenMesh.of(mesh) if isinstance(mesh, Mesh) else GivenMesh.read(mesh)
         return {"mesh": MeshSource(**source, parameters=given)}
 
 
 def scene_to_dict(scene: Scene) -> Table:
-    """The scene as tables of plain values; `scene_from_dict` gives an equal scene back."""
+    """The scene as tables of plain values; `scene_from_dict` returns an equal scene."""
     table: Table = _plain(scene)
     del table["keyed"]
     for keyed in scene.keyed:
@@ -222,13 +223,13 @@ def _is_keyed(value: Any) -> bool:
 
 def _table(value: Any) -> Table:
     if not isinstance(value, dict):
-        raise SceneError(f"a table of keys and values is needed here, not {told(value)}.")
+        raise SceneError(f"this must be a table of keys and values, not {told(value)}.")
     return value
 
 
 def _check_keys(table: Mapping[str, Any], known: Any) -> None:
     for key in table:
         if key not in known:
-            raise SceneError(f"unknown key {told(key)}{suggest(key, known)}: known are {', '.join(known)}.")
+            raise SceneError(f"unknown key {told(key)}{suggest(key, known)}: choose from {', '.join(known)}.")
     if known == ("time", "value") and len(table) < 2:
-        raise SceneError("a key needs both time and value: add what is missing.")
+        raise SceneError("a key needs both time and value: add the missing one.")

@@ -47,7 +47,7 @@ def read_obj_polygons(path: Path) -> Polygons:
     """Vertices and faces of a file, with the faces of its objects (`o`) and groups (`g`)."""
     data = path.read_bytes()
     if b"\0" in data:
-        raise SceneError(f"{path} cannot be read: it is no OBJ file but binary data.")
+        raise SceneError(f"{path} cannot be read: it is binary data, not an OBJ file.")
     points, corners, sizes, lines = list[Floats](), list[Longs](), list[Longs](), list[Longs]()
     objects, groups, texture = Runs(), Runs(), Texture()
     n = faces = 0
@@ -61,7 +61,7 @@ def read_obj_polygons(path: Path) -> Polygons:
         text, size = words.after_keyword(on_f)
         ring, bad = _read_faces(words, on_f, text, size, n + np.searchsorted(on_v, on_f))
         if bad is not None:
-            raise _line_error(path, words, bad, first, "a face needs three or more vertex numbers, which count from 1")
+            raise _line_error(path, words, bad, first, "a face needs three or more vertex numbers, counted from 1")
         for line in np.sort(np.concatenate((on_o, on_g))).tolist():
             keyword, *rest = (word.decode("utf-8", errors="replace") for word in words.text(line))
             face = faces + int(np.searchsorted(on_f, line))

@@ -192,7 +192,7 @@ class _Text:
         try:
             self.values = np.fromstring(body, dtype=np.float64, sep=" ") if body.strip() else np.zeros(0)
         except ValueError:
-            raise Damage(f'its body has a word that is no number, "{_first_bad_word(body)}"') from None
+            raise Damage(f'its body has a word that is not a number, "{_first_bad_word(body)}"') from None
         self.at = 0
 
     @property

@@ -1,5 +1,7 @@
 """Faces with any number of corners, as mesh files hold them, and how they become triangles."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,7 +27,7 @@ class Polygons:
     points: vertices by name, (k,) each. first: the number that the file gives its first vertex and face.
     numbers: place of each face in the file, from 0, shape (p,). lines: its line, from 1, or None.
     attributes: further numbers of each vertex by name, (n,) each.
-    notes: what is odd about the file, sentences that begin with a verb.
+    notes: what is odd about the file, as sentences that begin with a verb.
     uv: texture coordinates of the corners, NaN where there are none, shape (c, 2); None without any.
     """
 
@@ -61,7 +63,7 @@ class Polygons:
         line = "" if self.lines is None else f" (line {self.lines[face]})"
         return f"face {self.numbers[face] + self.first}{line}"
 
-    def keep(self, faces: Longs) -> "Polygons":
+    def keep(self, faces: Longs) -> Polygons:
         """The chosen faces, ascending (k,), with all vertices; names of other faces are dropped."""
         flags = np.zeros(len(self.numbers), dtype=bool)
         flags[faces] = True

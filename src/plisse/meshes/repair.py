@@ -32,11 +32,11 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
     closed surfaces face outwards. Objects and groups are kept in OBJ files, texture coordinates in OBJ and PLY files.
     """
     if out.suffix.lower() not in WRITERS:
-        raise SceneError(f"{out} has an unknown format: write the mended mesh to one of {', '.join(WRITERS)}.")
+        raise SceneError(f"{out} has an unknown format: write the repaired mesh to one of {', '.join(WRITERS)}.")
     if out.resolve() == path.resolve() or (out.exists() and path.exists() and out.samefile(path)):
-        raise SceneError(f"{out} is the mesh that is to be mended: give --out another name.")
+        raise SceneError(f"{out} is the mesh to be repaired: give --out another name.")
     if out.exists():
-        raise SceneError(f"{out} exists already: remove it, or give --out another name.")
+        raise SceneError(f"{out} already exists: remove it, or give --out another name.")
     polygons = read_polygons(path)
     check_polygons(polygons, str(path))
     told = _Told()
@@ -46,7 +46,7 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
     slim, _ = drop_repeats(replace(polygons, X=X, corners=merged[polygons.corners], attributes={}))
     lost = len(polygons.numbers) - len(slim.numbers)
     triangles, face, uv = triangulate(slim, str(path))
-    told.add(int((slim.sizes > 3).sum()), "Cut {} of more than three corners into triangles.", "a face", "{} faces")
+    told.add(int((slim.sizes > 3).sum()), "Split {} with more than three corners into triangles.", "a face", "{} faces")
     sound = flatness(Mesh(X, triangles)) > DEGENERATE
     flat = lost + int((~sound).sum())
     told.add(flat, "Dropped {} without area.", "a face or triangle", "{} faces or triangles")
@@ -60,22 +60,22 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
     mesh, _, _ = drop_loose(X, triangles)
     told.add(len(X) - len(mesh.X), "Dropped {} that no triangle uses.", "a vertex", "{} vertices")
     turned, twisted = find_turned(mesh)
-    sides = "Turned {}, so that neighbours wind alike and closed surfaces face outwards."
+    sides = "Flipped {}, so that neighbours are oriented alike and closed surfaces face outwards."
     told.add(int(turned.sum()), sides, "a triangle", "{} triangles")
     order = np.where(turned[:, None], (2, 1, 0), (0, 1, 2))
     uv = None if uv is None else np.take_along_axis(uv, order[:, :, None], axis=1)
     mesh = Mesh(mesh.X, np.take_along_axis(mesh.triangles, order, axis=1), uv)
 
     if not told.sentences:
-        told.sentences.append("Found nothing to mend.")
+        told.sentences.append("Found nothing to repair.")
     elif len(mesh.X) < len(polygons.X):
-        told.sentences.append("Vertices are numbered anew: check pins that go by number.")
+        told.sentences.append("Vertices have new numbers: check pins that use them.")
     if twisted:
-        told.sentences.append(f"Left {twisted} surface(s) with one side only, like a Möbius strip.")
+        told.sentences.append(f"Left {twisted} surface(s) as they are, which have only one side, like a Möbius strip.")
     first = 0 if out.suffix.lower() == ".ply" else 1
     names = Names(lambda i: f"vertex {i + first}", lambda t: f"face {t + first}")
     told.sentences += [
-        f"Could not mend it all: the result {flaw.clause}; {flaw.remedy}."
+        f"Could not repair everything: the result {flaw.clause}; {flaw.remedy}."
         for flaw in find_flaws(mesh, names=names)
         if not (twisted and flaw.mendable)
     ]
@@ -93,9 +93,9 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
         if options.pop("uv") is not None:
             told.sentences.append("Lost the texture coordinates, which .stl files do not hold.")
         if (mesh.X.astype(np.float32) != mesh.X).any():
-            told.sentences.append("Rounded coordinates to seven digits, as STL files hold them.")
+            told.sentences.append("Rounded coordinates to seven digits, which is what STL files hold.")
     if path.suffix.lower() in SUFFIXES:
-        told.sentences.append("Wrote positions in metres with z up.")
+        told.sentences.append("Wrote positions in metres, z up.")
     _write(out, lambda part: WRITERS[out.suffix.lower()](part, mesh.X, mesh.triangles, **options))
     return told.sentences
 

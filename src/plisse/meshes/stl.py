@@ -23,17 +23,17 @@ def read_stl_polygons(path: Path) -> Polygons:
     if data[:512].lstrip().lower().startswith(b"solid") and not (fits and promised) and b"\0" not in data[HEADER:]:
         corners = _read_text(data, path)
     elif len(data) < HEADER:
-        raise SceneError(f"{path} cannot be read: it is no STL file or cut off within its header; export it again.")
+        raise SceneError(f"{path} cannot be read: it is not an STL file or cut off within its header; export it again.")
     elif len(data) < HEADER + FACET.itemsize * promised:
         held = (len(data) - HEADER) // FACET.itemsize
         raise SceneError(
-            f"{path} cannot be read: it promises {promised} facets and holds {held}, so it is cut off or no STL file; "
-            "export it again."
+            f"{path} cannot be read: it promises {promised} facets and holds {held}, so it is cut off or not an STL "
+            "file; export it again."
         )
     else:
         corners = np.frombuffer(data, FACET, count=promised, offset=HEADER)["corners"].astype(np.float64)
     X, rings = merge_points(corners.reshape(-1, 3))
-    notes = (f"holds {len(rings)} loose corners; those at exactly the same place became {len(X)} vertices",)
+    notes = (f"holds {len(rings)} separate corners; those at exactly the same place became {len(X)} vertices",)
     return Polygons(X, rings, 3 * np.arange(len(rings) // 3 + 1), first=1, notes=notes if len(rings) else ())
 
 
@@ -81,7 +81,7 @@ def _read_text(data: bytes, path: Path) -> Floats:
     corners = np.concatenate(parts)
     if not ended or len(corners) != 3 * facets:
         raise SceneError(
-            f"{path} cannot be read: it is cut off or has facets that are no triangles ({len(corners)} corners in "
-            f"{facets} whole facets); export it again."
+            f"{path} cannot be read: it is cut off or has facets that are not triangles ({len(corners)} corners "
+            f"in {facets} whole facets); export it again."
         )
     return corners

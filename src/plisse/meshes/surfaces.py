@@ -1,5 +1,7 @@
 """Surfaces and moving surfaces from files, folders and generators."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
@@ -54,9 +56,9 @@ class Surface:
 
     mesh: in metres, z up. groups: vertices of the mesh by name of vertex group, sorted, (k,) each.
     vertex_of_id: the mesh's vertex for each vertex of the file, in the file's order, −1 where dropped, shape (n,).
-    notes: what was done or is odd, whole sentences. names: what its file calls a vertex and a triangle of the mesh.
-    attributes: further numbers of the mesh's vertices by name, (n,) each. faces: what the file holds, None for a
-    generated shape.
+    notes: what was changed or looks odd, in whole sentences. names: what its file calls a vertex and a triangle of
+    the mesh. attributes: further numbers of the mesh's vertices by name, (n,) each. faces: what the file holds, None
+    for a generated shape.
     """
 
     mesh: Mesh
@@ -72,10 +74,10 @@ _surfaces: Memo[Surface] = Memo(REMEMBERED, lambda surface: len(surface.mesh.X))
 
 
 def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool = False) -> Surface:
-    """The source's mesh, of a sequence the first frame; relative files are looked up from base.
+    """The source's mesh, or the first frame of a sequence; file names are relative to base.
 
-    A shell must be a clean manifold. A solid, which only collides, may be less than that: its degenerate and duplicated
-    triangles are dropped, and what else is wrong with it becomes a note.
+    A shell must be a clean manifold. A solid, which only collides, need not be: its degenerate and duplicate triangles
+    are dropped, and its other defects become notes.
 
     The same source again is the same object, which nobody may change; a file that has changed is read again.
     """
@@ -139,7 +141,7 @@ def load_track(source: MeshSource, base: Path) -> Track:
 
 
 def read_polygons(path: Path, *, object: str | None = None) -> Polygons:
-    """Faces of a mesh file, or those of one of its objects; any failure is a SceneError."""
+    """The faces of a mesh file, or those of one of its objects; any failure is a SceneError."""
     suffix = path.suffix.lower()
     try:
         if not path.exists():
@@ -163,7 +165,7 @@ def _select_object(polygons: Polygons, object: str, path: Path) -> Polygons:
     named = polygons.objects if object in polygons.objects else polygons.groups
     if object not in named:
         known = [*polygons.objects] or [*polygons.groups]
-        told = f"it holds {list_names(known)}" if known else "its faces carry no names, so leave object away"
+        told = f"it holds {list_names(known)}" if known else "it names no objects, so omit object"
         raise SceneError(f'{path} has no object "{object}"{suggest(object, known)}: {told}.')
     return polygons.keep(named[object])
 
@@ -173,11 +175,11 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
     name, mend = "its mesh", "correct its arrays"
     if path is not None:
         ending = ".ply" if path.suffix.lower() in SUFFIXES else path.suffix.lower()
-        name, mend = str(path), f"mend it with `plisse check --repair {path} --out FIXED{ending}`"
+        name, mend = str(path), f"repair it with `plisse check --repair {path} --out FIXED{ending}`"
     check_polygons(polygons, name)
     notes = list(polygons.notes)
     if len(polygons.objects) > 1:
-        notes.append(f"holds several objects, taken as one mesh: {list_names([*polygons.objects])}")
+        notes.append(f"holds several objects, read as one mesh: {list_names([*polygons.objects])}")
     loose = _count_loose(polygons) if source.object is None else 0
     if loose:
         told = tell_count(loose, "a vertex that no face uses, which was", "{} vertices that no face uses, which were")
@@ -189,11 +191,11 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
         first = polygons.name_face(int(repeating[0]))
         told = tell_count(len(repeating), "a face", "{} faces")
         which = tell_count(len(repeating), f"{first}", f"the first is {first}")
-        raise SceneError(f"{name} has {told} with a corner twice or less than three corners, {which}: {mend}.")
+        raise SceneError(f"{name} has {told} with a corner twice or fewer than three corners, {which}: {mend}.")
     triangles, face, uv = triangulate(slim, name)
     if len(triangles) > len(slim.numbers):
         told = tell_count(int((slim.sizes > 3).sum()), "a face", "{} faces")
-        notes.append(f"has {told} of more than three corners, cut into triangles")
+        notes.append(f"has {told} with more than three corners, split into triangles")
 
     X = read_places(slim, path, source)
     if solid:
@@ -203,7 +205,7 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
         dropped = int((~keep).sum()) + len(repeating)
         if dropped:
             told = tell_count(dropped, "a triangle", "{} triangles")
-            notes.append(f"has {told} without area or given twice, which a collider can do without")
+            notes.append(f"has {told} without area or given twice, which were dropped")
         triangles, face, uv = triangles[keep], face[keep], None if uv is None else uv[keep]
     mesh, vertex_of_id, ids = drop_loose(X, triangles)
     mesh = replace(mesh, uv=uv)
@@ -211,7 +213,7 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
     if solid:
         if not len(mesh.triangles):
             raise SceneError(f"{name} has only triangles without area: give it a surface mesh.")
-        notes += [f"{flaw.clause}, which does no harm to a collider" for flaw in find_flaws(mesh, names=names)]
+        notes += [f"{flaw.clause}, which does not matter for a collider" for flaw in find_flaws(mesh, names=names)]
     else:
         check_manifold(mesh, name, names=names, mend=mend)
         doubles = len(mesh.X) - len(merge_points(mesh.X)[0])
@@ -219,10 +221,10 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
             told = tell_count(
                 doubles, "a vertex at exactly the place of another", "{} vertices at exactly the place of others"
             )
-            notes.append(f"has {told}, where it is not joined; {mend}")
+            notes.append(f"has {told}, where the surface is not joined; {mend}")
     size = float(np.linalg.norm(np.ptp(mesh.X, axis=0)))
     if not SIZES[0] <= size <= SIZES[1]:
-        notes.append(f"measures {size:.3g} m across; if that is not meant, set unit")
+        notes.append(f"measures {size:.3g} m across; if that is not intended, set unit")
     attributes = {key: values[ids] for key, values in polygons.attributes.items()}
     sentences = tuple(f"{name} {note}." for note in notes)
     return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, sentences, names, attributes, polygons)
@@ -295,9 +297,9 @@ def _frames(path: Path) -> list[Path]:
         raise SceneError(f"{path} cannot be read: {error.strerror}.") from None
     suffixes = sorted({file.suffix.lower() for file in files})
     if len(suffixes) > 1:
-        raise SceneError(f"{path} holds frames of several formats, {' and '.join(suffixes)}: leave one of them.")
+        raise SceneError(f"{path} holds frames of several formats, {' and '.join(suffixes)}: keep one of them.")
     if not files:
-        raise SceneError(f"{path} holds no meshes: a sequence needs {', '.join(READERS)} files, one a frame.")
+        raise SceneError(f"{path} holds no meshes: a sequence needs {', '.join(READERS)} files, one per frame.")
     return sorted(files, key=_natural)
 
 
@@ -322,7 +324,7 @@ def _read_frame(path: Path, first_path: Path, first: Polygons, source: MeshSourc
         corner = 0 if len(sizes) else np.argmax(polygons.corners != first.corners)
         face = sizes[0] if len(sizes) else np.searchsorted(first.starts, corner, side="right") - 1
         raise SceneError(
-            f"{path} joins its vertices otherwise than {first_path.name}, first at {polygons.name_face(int(face))}: "
-            "all frames of a sequence need the same faces."
+            f"{path} connects its vertices differently from {first_path.name}, first at "
+            f"{polygons.name_face(int(face))}: all frames of a sequence need the same faces."
         )
     return _to_world(polygons.X, source)

@@ -44,7 +44,7 @@ def _read_stage(path: Path, object: str | None) -> Polygons:
         part = _read_prim(prim, time, path)
         scheme = usd.UsdGeom.Mesh(prim).GetSubdivisionSchemeAttr()
         if scheme.HasAuthoredValue() and scheme.Get() != "none":
-            notes.append(f"has a subdivision surface, {prim.GetPath()}, of which the control mesh was taken")
+            notes.append(f"has a subdivision surface, {prim.GetPath()}, of which the control mesh was read")
         for subset in usd.UsdGeom.Subset.GetAllGeomSubsets(usd.UsdGeom.Imageable(prim)):
             kind = subset.GetElementTypeAttr().Get()
             chosen = np.array(subset.GetIndicesAttr().Get(time) or (), dtype=np.int64)
@@ -56,7 +56,7 @@ def _read_stage(path: Path, object: str | None) -> Polygons:
         parts.append(part)
         n, faces = n + len(part.X), faces + len(part.numbers)
     if not usd.UsdGeom.StageHasAuthoredMetersPerUnit(stage):
-        notes.append("does not say its unit, so that lengths were taken as centimetres, as USD wants it")
+        notes.append("does not say its unit, so lengths were read as centimetres, the default of USD")
     shifts = np.concatenate(([0], np.cumsum([len(part.X) for part in parts])))
     uv = [np.full((len(part.corners), 2), np.nan) if part.uv is None else part.uv for part in parts]
     whole = Polygons(
@@ -130,7 +130,7 @@ def _told_as_sentence(path: Path) -> Iterator[None]:
     except ImportError:
         raise SceneError(f"{path} is a USD file, which needs an extra: pip install 'plisse[usd]'.") from None
     except (RuntimeError, TypeError, ValueError, OverflowError):
-        raise SceneError(f"{path} cannot be read: it is no USD file or damaged; export it again.") from None
+        raise SceneError(f"{path} cannot be read: it is damaged or not a USD file; export it again.") from None
 
 
 def _open(path: Path) -> Any:
@@ -216,7 +216,7 @@ def _read_prim(prim: Any, time: Any, path: Path) -> Polygons:
     if len(corners) and not (0 <= corners.min() and corners.max() < len(X)):
         bad = int(np.searchsorted(starts, np.argmax((corners < 0) | (corners >= len(X))), side="right")) - 1
         raise SceneError(
-            f"{path} is damaged, face {bad} of {prim.GetPath()} uses a vertex that is not in 0 to {len(X) - 1}: "
+            f"{path} is damaged, face {bad} of {prim.GetPath()} uses a vertex outside 0 to {len(X) - 1}: "
             "export the file again."
         )
     return Polygons(X, corners, starts, uv=None if uv is None else uv[order])

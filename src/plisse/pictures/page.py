@@ -52,19 +52,17 @@ svg .grid { stroke: #e3e7eb; } svg .axis { stroke: #8b959e; }
 
 
 def write_page(report: Report, folder: Path, path: Path) -> None:
-    """Writes the page of a report to a file of its own."""
+    """Writes the page of a report to a file."""
     partial = path.with_name(path.name + ".part")
     try:
         partial.write_text(make_page(report, folder), encoding="utf-8")
         os.replace(partial, path)
     except OSError as error:
-        raise SceneError(
-            f"Cannot write the page {path} ({error.strerror}): choose a folder that can be written."
-        ) from error
+        raise SceneError(f"Cannot write the page {path} ({error.strerror}): choose a writable folder.") from error
 
 
 def make_page(report: Report, folder: Path) -> str:
-    """The page of a report; pictures are looked for in the run's `folder` and left out where there are none."""
+    """The page of a report; pictures are taken from the run's `folder`, if they exist."""
     levels = report.levels
     parts = [
         _head(report),

@@ -145,7 +145,7 @@ def draw(
     """Picture as sRGB bytes, shape (height, width, 3).
 
     reach: opposite corners [m], shape (2, 3), of the box that the shadows are fit to, instead of the framed bodies'
-    own; the pictures of a film share one, so that shadows do not flicker.
+    own; the pictures of a video share one, so that shadows do not flicker.
     """
     if supersample not in (1, 2, 4):
         raise SceneError(f"A picture is supersampled 1, 2 or 4 times, not {supersample}.")

@@ -9,7 +9,7 @@ from typing import Any
 from plisse.core.errors import counted
 from plisse.progressive.report import LevelMetrics, LevelReport, Report
 
-# what is told of a level: how it is called, its field in the report, how it is written
+# what is shown of a level: its label, its field in the report, how it is written
 ROWS = (
     ("vertices", "vertices", "count"),
     ("triangles", "triangles", "count"),
@@ -42,7 +42,7 @@ def summarise(report: Report) -> str:
 
 
 def tell_chosen(auto: Mapping[str, Any]) -> str:
-    """What stands for the values that a scene left open; of several shells one number each."""
+    """The values chosen for what a scene leaves open; one number per shell if there are several."""
     told = []
     for key, value in auto.items():
         numbers = value if isinstance(value, list) else [value]
@@ -54,13 +54,13 @@ def verdict(report: Report) -> str:
     """One sentence on how the run stands."""
     levels, name = report.levels, report.scene
     if not levels:
-        return f"{name}: nothing is done yet."
+        return f"{name}: nothing has been computed yet."
     last, status = levels[-1], report.status
     found = sum(level.intersections for level in levels)
     checked = sum(level.states_checked for level in levels)
     clean = f"{counted(found, 'intersection')} in {counted(checked, 'checked state')}"
     if status != "done":
-        remedy = "" if status == "running" else "; go on with --resume"
+        remedy = "" if status == "running" else "; continue with --resume"
         return f"{name}: {status} at step {last.steps} of level {last.level}; {clean}{remedy}."
     static = last.unconverged_steps is None
     if static:

@@ -30,24 +30,24 @@ def check_lengths(scene: Scene, geometry: Geometry) -> None:
         if thickness >= edge:
             raise SceneError(
                 f"{name}: the thickness of {thickness:g} m is not below its shortest edge of {edge:.3g} m {place}: "
-                "such a body is no thin shell, and contact would push neighbours apart; take a coarser mesh, a thinner "
-                "material, or check the unit of the mesh file."
+                "such a body is not a thin shell, and contact would push neighbours apart; use a coarser mesh, a "
+                "thinner material, or check the unit of the mesh file."
             )
         if thickness >= finest:
             raise SceneError(
-                f"{name}: on the finest level edges are {finest:.3g} m long in the mean, not more than the thickness "
-                f"of {thickness:g} m: such a body is no thin shell; take fewer levels or a thinner material."
+                f"{name}: on the finest level edges are {finest:.3g} m long on average, not more than the thickness "
+                f"of {thickness:g} m: such a body is not a thin shell; use fewer levels or a thinner material."
             )
         offset, dhat = scene.contact.offset, scene.contact.dhat
         if offset is not None and offset >= edge:
             raise SceneError(
                 f"{name}: contact.offset = {offset:g} m is not below its shortest edge of {edge:.3g} m {place}: "
-                "contact would push neighbours apart; make offset smaller or leave it out."
+                "contact would push neighbours apart; make offset smaller or omit it."
             )
         if dhat is not None and dhat > edge:
             raise SceneError(
                 f"{name}: contact.dhat = {dhat:g} m is longer than its shortest edge of {edge:.3g} m {place}: contact "
-                "would reach over whole triangles and hold folds open; make dhat smaller or leave it out."
+                "would reach over whole triangles and hold folds open; make dhat smaller or omit it."
             )
 
 
@@ -56,7 +56,7 @@ def check_support(scene: Scene) -> None:
     held = scene.colliders or any(shell.pins for shell in scene.shells)
     if scene.time.mode == "static" and any(scene.gravity) and not held:
         raise SceneError(
-            "Nothing can hold the shells up, so there is no equilibrium: add a pin, a floor or a collider, switch "
+            "Nothing can hold the shells up, so there is no equilibrium: add a pin, a floor or a collider, turn "
             'gravity off, or set time.mode = "dynamic".'
         )
 
@@ -65,7 +65,7 @@ def find_enclosed(scene: Scene, geometry: Geometry) -> list[str]:
     """Notes about shells that start inside of a closed collider, which is seldom meant."""
     solids = [c.name for c in scene.colliders if c.mesh is not None]
     return [
-        f"{shell.name} starts inside of {name}; if that is not meant, check unit, scale and translate."
+        f"{shell.name} starts inside {name}; if that is not intended, check unit, scale and translate."
         for name, mesh in zip(solids, geometry.solids, strict=True)
         if mesh.is_closed
         for shell, x in zip(scene.shells, geometry.shell_positions, strict=True)
@@ -156,7 +156,7 @@ def _crossed(problem: SceneProblem, found: Sequence[tuple[int, int]], *, present
             told.append(f"edge {ends} of {here} through triangle {own} of {there}")
     within = all(here == there for here, there in names)
     remedy = (
-        "mend the mesh where it crosses itself, e.g. merge vertices that coincide"
+        "repair the mesh where it crosses itself, e.g. merge vertices that coincide"
         if within
         else "move the bodies apart, e.g. with rest_on or drop_height, or change their scale"
     )
@@ -185,7 +185,7 @@ class Estimate:
     def describe(self) -> str:
         memory = f"{self.memory / 1e9:.1f} GB" if self.memory < 10e9 else f"{self.memory / 1e9:.0f} GB"
         each = f"{self.seconds:.2g} s" if self.seconds < 60.0 else f"{self.seconds / 60.0:.0f} min"
-        return f"{self.vertices:,} vertices on the finest level: about {memory} and {each} a Newton iteration"
+        return f"{self.vertices:,} vertices on the finest level: about {memory} and {each} per Newton iteration"
 
 
 # measured on drapes of 1.5K to 360K vertices with two threads, within a fifth of these laws; the factor of the matrix
@@ -213,5 +213,5 @@ def check_size(estimated: Estimate, available: float) -> None:
     if estimated.memory > available:
         raise SceneError(
             f"The scene is too large for this machine: {estimated.describe()}, but there are {available / 1e9:.0f} GB; "
-            "take a coarser mesh or fewer levels, or go on all the same with --yes."
+            "use a coarser mesh or fewer levels, or run it anyway with --yes."
         )

@@ -1,4 +1,4 @@
-"""What is different between the scene of a run and the one that it is asked to go on with."""
+"""The difference between the scene of a run and the one with which it is to be resumed."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def name_change(old: dict[str, Any], new: dict[str, Any], old_geometry: Geometry
         if name not in ours or name not in theirs or not _are_equal(ours[name], theirs[name]):
             body, number, *part = [*name.split("-"), ""]
             if part[0] == "region":
-                return f"the weights of {body}.{number}.region.{part[1]} are not what they were"
-            return f"the surface of {body}.{number} is not what it was"
+                return f"the weights of {body}.{number}.region.{part[1]} have changed"
+            return f"the surface of {body}.{number} has changed"
     return None
 
 

@@ -97,7 +97,7 @@ def check_mesh_file(path: Path, *, solid: bool = False) -> list[str]:
         f"{path}: can be a {'collider' if solid else 'shell'}.",
         f"  {_sizes(mesh)}, {_parts(mesh)}",
         f"  size {size[0]:.4g} × {size[1]:.4g} × {size[2]:.4g} m, if its unit is the metre",
-        f"  edges from {lengths.min():.3g} to {lengths.max():.3g} m, {lengths.mean():.3g} m in the mean",
+        f"  edges from {lengths.min():.3g} to {lengths.max():.3g} m, {lengths.mean():.3g} m on average",
     ]
     if mesh.uv is not None:
         seams = "" if by_vertex(mesh.triangles, mesh.uv, len(mesh.X)) is not None else ", with seams"

@@ -164,9 +164,9 @@ class Run:
     def where(self) -> str:
         """How far the run is kept, in words."""
         if not self.kept:
-            return "nothing of the run is kept yet"
+            return "nothing of the run has been saved yet"
         state = self.kept[max(self.kept)].state
-        return f"the run is kept up to step {state.step} of level {state.level}"
+        return f"the run is saved up to step {state.step} of level {state.level}"
 
     def _level_reports(self) -> list[LevelReport]:
         return report_levels(self.store, self.kept.values(), dynamic=self.dynamic)
@@ -182,7 +182,7 @@ class Run:
         return report
 
     def _chosen(self) -> dict[str, Any]:
-        """What "auto" stands for on the levels below the finest, of each shell."""
+        """What "auto" means on the levels below the finest, for each shell."""
         out: dict[str, Any] = {}
         if self.session.scene.hierarchy.method == "progressive":
             for level in range(self.session.finest):
@@ -192,5 +192,5 @@ class Run:
 
 
 def _is_good_start(state: State) -> bool:
-    """Whether to go on from it to a finer level: where nothing lower was found is as good as an equilibrium."""
+    """Whether to continue to a finer level: a state below which nothing was found is as good as an equilibrium."""
     return state.converged or state.stalled

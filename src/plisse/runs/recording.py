@@ -1,4 +1,4 @@
-"""The frames of a run, one at a time: what exports and films read."""
+"""The frames of a run, one at a time: what exports and videos read."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Recording:
     """A run's frames on one level; none is kept in memory.
 
     name: the scene's. bodies: shells, then mesh colliders; planes: half-spaces, which frames do not hold.
-    numbers: of the frames in the folder; times: theirs [s], shape (k,); rate: frames a second.
+    numbers: of the frames in the folder; times: theirs [s], shape (k,); rate: frames per second.
     """
 
     folder: Path

@@ -1,4 +1,4 @@
-"""A whole run: a scene, or a run folder to go on with, climbed to its end."""
+"""A whole run: a scene, or a run folder to continue, climbed to its end."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def run_scene(
 ) -> Report:
     """Runs a scene into the folder `out` and returns its report. Ctrl-C keeps what is done and is raised again.
 
-    to_level: the finest level to go to; the methods "direct" and "plain" run that one alone. check_every: states from
-    one look of the independent detector to the next. A run that the folder holds already is gone on with (`resume`; it
-    has to be of the same scene), replaced (`overwrite`) or else refused. any_size: also what does not seem to fit into
-    memory. progress: where to tell how it goes; quiet: only what stays worth reading.
+    to_level: the finest level to run; the methods "direct" and "plain" run only that one. check_every: states between
+    two checks by the independent detector. If the folder already holds a run, it is resumed (`resume`; the scene must
+    be the same), replaced (`overwrite`), or refused. any_size: run even what does not seem to fit into memory.
+    progress: where to report progress; quiet: only what remains of interest.
     """
     use_detector_threads(threads)
     base, out = Path(base), Path(out)
@@ -77,7 +77,7 @@ def run_scene(
             spec = _check_unchanged(store, scene, geometry)
             if spec.first != first:
                 raise SceneError(
-                    f"{out} is a run of level {spec.first} alone: go on with --to-level {spec.first}, or "
+                    f"{out} is a run of level {spec.first} only: continue it with --to-level {spec.first}, or "
                     "choose another --out."
                 )
         else:
@@ -102,7 +102,7 @@ def refine_run(
     progress: TextIO | None = None,
     quiet: bool = False,
 ) -> Report:
-    """Goes on with a run where it stands: to a tighter tol on its finest level, to further levels, or to its end.
+    """Continues a run from where it is: to a tighter tol on its finest level, to further levels, or to its end.
 
     Coarser levels are not repeated, unless overrides like `contact.friction=0.5` change the scene: then level 0 goes on
     from its last state with the new values, and the finer levels are found anew.
@@ -123,7 +123,7 @@ def refine_run(
         stands = max(store.levels(), default=0)
         if not stands <= last <= session.finest:
             raise SceneError(
-                f"There is no level {last} to refine to: the run stands at level {stands} of 0 to {session.finest}."
+                f"There is no level {last} to refine to: the run is at level {stands} of 0 to {session.finest}."
             )
         line = _live_line(session, progress, quiet=quiet)
         run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
@@ -178,20 +178,20 @@ def _refined(scene: Scene, folder: Path, *, tol: float | None, levels: int | Non
     """A run's scene with another tolerance and number of levels."""
     if scene.time.mode == "dynamic":
         raise SceneError(
-            f"{folder} is a run in time, which cannot be refined: go on with `plisse run SCENE --out {folder} "
+            f"{folder} is a dynamic run, which cannot be refined: continue it with `plisse run SCENE --out {folder} "
             "--resume`."
         )
     if scene.hierarchy.method in ("direct", "plain"):
         raise SceneError(
-            f"{folder} is a run of one level alone (hierarchy.method), which cannot be refined: go on with "
+            f"{folder} is a run of a single level (hierarchy.method), which cannot be refined: continue it with "
             f"`plisse run SCENE --out {folder} --resume`."
         )
     has = scene.hierarchy.levels
     if levels is not None and levels <= has:
-        raise SceneError(f"{folder} has {has} levels already: ask for more, e.g. --levels {has + 1}.")
+        raise SceneError(f"{folder} already has {has} levels: ask for more, e.g. --levels {has + 1}.")
     if tol is not None and tol > scene.solver.tol:
         raise SceneError(
-            f"--tol {tol:g} is looser than {scene.solver.tol:g}, which {folder} is solved to: give a smaller one."
+            f"--tol {tol:g} is looser than {scene.solver.tol:g}, to which {folder} is solved: give a smaller one."
         )
     solver = scene.solver if tol is None else replace(scene.solver, tol=tol)
     return replace(scene, solver=solver, hierarchy=replace(scene.hierarchy, levels=levels or has))
@@ -202,7 +202,7 @@ def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
     if store.exists and not resume and not overwrite:
         name = store.read_json("scene.json").get("name", "another scene")
         raise SceneError(
-            f"{out} already holds a run of {name}: go on with it by --resume, replace it by --overwrite, or choose "
+            f"{out} already holds a run of {name}: continue it with --resume, replace it with --overwrite, or choose "
             "another --out."
         )
 
@@ -215,7 +215,7 @@ def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> RunSp
     change = name_change(old | {"contact": contact}, scene_to_dict(scene), store.read_geometry(), geometry)
     if change is not None:
         raise SceneError(
-            f"{store.folder} holds a run of another scene, {change}: undo that to resume it, replace it by "
+            f"{store.folder} holds a run of another scene, {change}: undo that to resume it, replace it with "
             "--overwrite, or choose another --out."
         )
     return spec
@@ -238,7 +238,7 @@ def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO 
             print(line, file=progress, flush=True)
     if going_on and run.spec.status == "done" and not run.has_work(first, last):
         if progress:
-            print(f"{run.store.folder} is done already.", file=progress, flush=True)
+            print(f"{run.store.folder} is already done.", file=progress, flush=True)
         return run.store.read_report()
     if going_on:
         run.store.tidy()
@@ -258,7 +258,8 @@ def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO 
     except StoreError as error:
         again = f"`plisse refine {error.folder}`" if run.more else "--resume"
         raise SceneError(
-            f"{error.folder} cannot be written: {error.reason}; {run.where()}: {error.remedy} and go on with {again}."
+            f"{error.folder} cannot be written: {error.reason}; {run.where()}: {error.remedy} and continue with "
+            f"{again}."
         ) from None
 
 
@@ -271,24 +272,24 @@ def _say_whether_kernels_are_there(progress: TextIO) -> None:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         told = (
-            f"compiling the kernels, about a minute in every run: they cannot be kept in {root} "
-            f"({error.strerror}); PLISSE_CACHE names another folder"
+            f"compiling the kernels, about a minute in every run: they cannot be saved to {root} "
+            f"({error.strerror}); name another folder in PLISSE_CACHE"
         )
     print(told, file=progress, flush=True)
 
 
 def _say_what_differs(run: Run, progress: TextIO | None) -> None:
-    """A run that goes on with other threads does not end at the same bits."""
+    """A run that is continued with other threads does not end with the same bits."""
     before, now = run.spec.threads, run.session.threads
     if progress is not None and before != now:
         print(
-            f"begun with {before} threads and going on with {now}: the result agrees within the tolerance, not to the "
-            "bit",
+            f"started with {before} threads and continued with {now}: the result agrees within the tolerance, not to "
+            "the bit",
             file=progress, flush=True,
         )  # fmt: skip
 
 
 def _tell_version(run: Run) -> list[str]:
-    """A line where a run was begun with another version."""
+    """A line where a run was started with another version."""
     before = run.spec.version
-    return [] if before == __version__ else [f"begun with version {before} of plisse; this is {__version__}"]
+    return [] if before == __version__ else [f"started with version {before} of plisse; this is {__version__}"]

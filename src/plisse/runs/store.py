@@ -4,7 +4,7 @@ DIR/scene.json  geometry.npz  run.json  report.json  report.html  preview.png  l
 DIR/level-K/mesh.npz  frame-0000.npy …  velocity-0001.npy …  steps.jsonl  state.npz  picture.png
 
 A file appears whole or not at all. A step is complete once state.npz holds it: whatever else is there of a later step,
-because a command was killed before it came to that, is dropped when the run is taken up again.
+because a command was killed before it came to that, is dropped when the run is resumed.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def lock_run(folder: Path) -> Iterator[None]:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 raise SceneError(
-                    f"Another command is writing to {folder}: wait until it has ended, or choose another folder."
+                    f"Another command is writing to {folder}: wait until it has finished, or choose another folder."
                 ) from None
             except OSError:
                 pass  # some network file systems have no locks
@@ -116,7 +116,7 @@ class RunStore:
     @classmethod
     def open(cls, folder: Path) -> RunStore:
         if not cls(folder).exists:
-            raise SceneError(f"{folder} is not a run: make one with `plisse run SCENE --out {folder}`.")
+            raise SceneError(f"{folder} is not a run: create one with `plisse run SCENE --out {folder}`.")
         return cls(folder)
 
     @property
@@ -170,7 +170,7 @@ class RunStore:
         return sorted(int(name) for name in names if name.isdigit())
 
     def write_checkpoint(self, at: Checkpoint) -> None:
-        """The level's last complete step, from which the run can be taken up again."""
+        """The level's last complete step, from which the run can be resumed."""
         arrays: dict[str, Any] = {"x": at.state.x, "v": at.state.v}
         if at.before is not None:
             arrays |= {"before_x": at.before[0], "before_v": at.before[1]}

@@ -39,7 +39,7 @@ class Tally:
 
     detector: Detector
     problem: Problem
-    every: int = 10  # states from one look of the independent detector to the next
+    every: int = 10  # states between two checks by the independent detector
     counts: Counts = field(default_factory=Counts)
     last_checked: State | None = field(default=None, repr=False)
 

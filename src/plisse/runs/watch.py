@@ -21,7 +21,7 @@ FALL = 0.8  # to this part of what it was at least
 
 
 class Watch:
-    """Sees all states of one level and tells each reason once.
+    """Sees all states of one level and reports each reason once.
 
     dhat: reach of contact [m]; last_key: time after which nothing is led any more [s]; places: names some vertices,
     e.g. "12, 14 of cloth"; tol: of the level [m/s]; size: of the scene [m].
@@ -83,7 +83,7 @@ class Watch:
             return None
         return (
             f"contact or a strain limit holds handles or moving colliders back by {1e3 * state.missed:.3g} mm: let "
-            "them move more slowly, or give them a way that is free."
+            "them move more slowly, or give them a clear path."
         )
 
     def _cycling(self, state: State) -> str | None:
@@ -98,18 +98,19 @@ class Watch:
             way = np.linalg.norm(state.x - self._earlier, axis=1)
             if way.max() > AWAY * self._size:
                 return (
-                    f"vertex {self._places((int(way.argmax()),))} has moved by {way.max():.2g} m and goes on: nothing "
-                    "holds that part; add a pin, a floor, a collider below it, or friction, or take it out with object."
+                    f"vertex {self._places((int(way.argmax()),))} has moved by {way.max():.2g} m and keeps moving: "
+                    "nothing holds that part; add a pin, a floor, a collider below it or friction, or leave it out "
+                    "with object."
                 )
         settings = self._scene.contact
         rough = any(self._scene.friction_of(shell) > 0.0 for shell in self._scene.shells)
         if rough and state.contacts:
             return (
-                f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: contacts stick and slip in turn; try "
-                f"a larger contact.friction_speed than {settings.friction_speed:g} m/s, a smaller time.h, or a larger "
-                "solver.tol."
+                f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: contacts alternate between sticking "
+                f"and slipping; try a larger contact.friction_speed than {settings.friction_speed:g} m/s, a smaller "
+                "time.h, or a larger solver.tol."
             )
         return (
-            f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: the shape swings between states or "
+            f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: the shape oscillates or "
             "creeps; try a smaller time.h, or a larger solver.tol."
         )

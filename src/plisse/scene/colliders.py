@@ -15,16 +15,16 @@ from plisse.scene.sources import MeshSource
 
 @dataclass(frozen=True)
 class HalfSpace(Record):
-    """Solid below a plane."""
+    """Everything below a plane is solid."""
 
-    point: Vector = three("m", "of the plane", default=(0.0, 0.0, 0.0))
-    normal: Vector = three(None, "out of the solid, of any length", default=(0.0, 0.0, 1.0))
+    point: Vector = three("m", "a point of the plane", default=(0.0, 0.0, 0.0))
+    normal: Vector = three(None, "points out of the solid; of any length", default=(0.0, 0.0, 1.0))
 
     def check(self) -> None:
         normal = np.array(self.normal)
         length = float(np.linalg.norm(normal))
         if length == 0:
-            raise SceneError("normal must not be zero: a half-space needs a direction.")
+            raise SceneError("normal must not be zero: give a half-space a direction.")
         # a unit vector stays as it is, so that writing and reading a scene changes nothing
         unit = normal if abs(length - 1) < 1e-12 else normal / length
         settle(self, normal=tuple(float(part) for part in unit))
@@ -34,20 +34,20 @@ class HalfSpace(Record):
 class Collider(Record):
     """A body that is not simulated: a mesh or a half-space, scaled, rotated, translated, then moved by keyframes."""
 
-    name: str = word("in messages, reports and exports", default="collider", told="`collider-0` …")
+    name: str = word("used in messages, reports and exports", default="collider", told="`collider-0` …")
     mesh: MeshSource | None = None
-    half_space: HalfSpace | None = table(HalfSpace, "instead of a mesh: solid below a plane", default=None)
-    scale: Vector = factors("factors, applied first", default=(1.0, 1.0, 1.0))
-    rotate: Vector = turn("about the fixed axes x, then y, then z")
+    half_space: HalfSpace | None = table(HalfSpace, "instead of a mesh: everything below a plane", default=None)
+    scale: Vector = factors("scales the mesh, before it is rotated", default=(1.0, 1.0, 1.0))
+    rotate: Vector = turn("rotation about the fixed axes x, then y, then z")
     translate: Vector = three(
-        "m", "place of the mesh's origin", default=(0.0, 0.0, 0.0),
+        "m", "position of the mesh's origin", default=(0.0, 0.0, 0.0),
         told="`[0, 0, 0]`; a generated shape on which no shell rests is centred below all shells instead",
     )  # fmt: skip
     motion: tuple[Keyframe, ...] = tables(Keyframe, "motion", "keyframes; meshes only, a half-space cannot move")
     pivot: Vector | None = three("m", "centre of the motion's rotation and scaling", default=None, told="`translate`")
     refine: bool = flag(
-        "the mesh is a coarse one that is subdivided by Loop's rule with every level, as the shells are; otherwise it "
-        "is the same on all levels; meshes only",
+        "`true`: the mesh is coarse, and is subdivided by Loop's rule with every level, like the shells; `false`: "
+        "it is the same on all levels; meshes only",
         default=False,
     )
     friction: float | None = own_friction()
@@ -61,7 +61,7 @@ class Collider(Record):
             raise SceneError(f"A half-space cannot be {which}.")
         if self.mesh is not None and self.mesh.sequence is not None and (self.motion or self.refine):
             word = "motion" if self.motion else "refine"
-            raise SceneError(f"A sequence of meshes moves by itself and is the same on all levels: remove {word}.")
+            raise SceneError(f"A sequence of meshes already moves, and is the same on all levels: remove {word}.")
 
     @property
     def center(self) -> Vector:

@@ -1,4 +1,4 @@
-"""How many levels of resolution there are, and how a coarse one stands in for the finest."""
+"""How many levels of resolution there are, and how a coarse level stands in for the finest."""
 
 from dataclasses import dataclass, fields, replace
 
@@ -13,7 +13,7 @@ MOST = 16  # levels
 
 @dataclass(frozen=True)
 class Proxy:
-    """What of `Levels` a preset fills in where the scene says nothing."""
+    """The part of `Levels` that a preset fills in where the scene leaves it open."""
 
     prolongation: str
     compression: float | str
@@ -21,7 +21,7 @@ class Proxy:
     coarse_tol: float
 
 
-# "paper" is the method as printed [Zhang2022]
+# "paper" is the method as published [Zhang2022]
 PRESETS = {
     "predictive": Proxy(prolongation="linear", compression="auto", bending="auto", coarse_tol=0.15),
     "paper": Proxy(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0),
@@ -30,47 +30,47 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class Levels(Record):
-    """Levels of resolution: the scene's own meshes are level 0, the coarsest, and every next level cuts each triangle
-    in four, so that its edges are half as long. A dynamic scene has one level."""
+    """Levels of resolution: the scene's own meshes are level 0, the coarsest, and each further level splits every
+    triangle into four, so that its edges are half as long. A dynamic scene has one level."""
 
     kind: str = choice(
-        "how levels are made; boundary vertices stay, boundary edges get their midpoints", ("loop",), default="loop"
+        "how levels are made; boundary vertices stay, boundary edges are split in the middle", ("loop",), default="loop"
     )
     levels: int = count("number of levels", default=1, least=1, most=MOST, why="each has four times as many triangles")
     method: str = choice(
-        "preview and refine with the proxy below; the same with every level's plain energy and midpoints as the next "
-        "start [Umetani2011]; one level alone, one Newton iteration a step; the same, every step solved",
+        "preview and refine with the proxy below; the same with each level's plain energy and midpoints as the next "
+        "start [Umetani2011]; a single level, one Newton iteration per step; the same, each step solved",
         METHODS, default="progressive",
     )  # fmt: skip
     preset: str = choice(
-        "defaults of the next three keys and of `coarse_tol`; `\"paper\"` is the method as printed [Zhang2022]",
+        "defaults of the next three keys and of `coarse_tol`; `\"paper\"` is the method as published [Zhang2022]",
         tuple(PRESETS), default="predictive",
     )  # fmt: skip
     prolongation: str | None = choice(
-        "map of a coarse level to the finer ones, by midpoints or by Loop's rule: for its elasticity, for where the "
-        "next level starts, and for the finer rest shapes; curved rest shapes always take Loop's, those with seams "
+        "map from a coarse level to finer ones, by midpoints or by Loop's rule: for its elasticity, for the start of "
+        "the next level, and for the finer rest shapes; curved rest shapes always use Loop's rule, those with seams "
         "midpoints",
         PROLONGATIONS, default=None, told='`"linear"` (`"paper"`: `"loop"`)',
     )  # fmt: skip
     compression: float | str | None = number(
         None,
-        "part of the membrane's resistance to compression that levels below the finest keep; curved rest shapes keep "
-        "all of it",
+        "fraction of the membrane's resistance to compression that levels below the finest keep; curved rest shapes "
+        "keep all of it",
         default=None, told='`"auto"` (`"paper"`: `1`)', also=(Choice(("auto",)),), above=0,
     )  # fmt: skip
     bending: float | str | None = number(
         None,
-        "bending of levels below the finest: a number b makes it bᵏ times as stiff, with the k levels that elasticity "
-        "is taken up",
+        "bending of levels below the finest: a number b makes it bᵏ times as stiff, where elasticity is evaluated k "
+        "levels up",
         default=None, told='`"auto"` (`"paper"`: `1`)', also=(Choice(("auto",)),), above=0,
     )  # fmt: skip
     proxy_levels_up: int | None = count(
-        "on how many levels above its own a level's elasticity is evaluated, at most up to the finest",
-        default=None, told="the finest level",
+        "how many levels above its own a level's elasticity is evaluated, at most up to the finest",
+        default=None, told="up to the finest level",
     )  # fmt: skip
     coarse_tol: float | None = number(
         None,
-        "tolerance of levels below the finest, as a part of `solver.tol`",
+        "tolerance of levels below the finest, as a fraction of `solver.tol`",
         default=None, told='`0.15` (`"paper"`: `1`)', above=0,
     )  # fmt: skip
 
@@ -80,6 +80,6 @@ class Levels(Record):
 
     @property
     def proxy(self) -> Proxy:
-        """What stands in for the finest level: the scene's own words, else the preset's."""
+        """What stands in for the finest level: the scene's own values, otherwise the preset's."""
         said = {entry.name: getattr(self, entry.name) for entry in fields(Proxy)}
         return replace(PRESETS[self.preset], **{name: value for name, value in said.items() if value is not None})

@@ -11,7 +11,7 @@ from plisse.core.values import Vector
 class Pressure(Record):
     """What fills a closed shell; a plain number is a constant pressure."""
 
-    value: float = number("Pa", "above the outside's; may be keyframed", keyed=True)
+    value: float = number("Pa", "pressure in excess of that outside; may be keyframed", keyed=True)
     kind: str = choice(
         '`"constant"` keeps the value, `"gas"` keeps p V at value × rest volume', ("constant", "gas"),
         default="constant",
@@ -24,10 +24,10 @@ class Pressure(Record):
 
 @dataclass(frozen=True)
 class Wind(Record):
-    """Uniform wind that drags on all shells."""
+    """Uniform wind, which acts on all shells."""
 
-    velocity: Vector = three("m/s", "of the air; may be keyframed", default=(0.0, 0.0, 0.0), keyed=True)
-    air_density: float = number("kg/m³", "of the air", default=1.2, least=0)
+    velocity: Vector = three("m/s", "velocity of the air; may be keyframed", default=(0.0, 0.0, 0.0), keyed=True)
+    air_density: float = number("kg/m³", "density of the air", default=1.2, least=0)
     drag_normal: float = number(None, "drag coefficient along the surface normal", default=1.0, least=0)
-    drag_tangential: float = number(None, "drag coefficient across it", default=0.1, least=0)
-    law: str = choice("in the relative speed", ("quadratic", "linear"), default="quadratic")
+    drag_tangential: float = number(None, "drag coefficient along the surface", default=0.1, least=0)
+    law: str = choice("how drag grows with the relative speed", ("quadratic", "linear"), default="quadratic")

@@ -9,36 +9,40 @@ from plisse.core.values import Flag
 
 @dataclass(frozen=True)
 class Material(Record):
-    """An isotropic thin shell; `preset` names one whose values the other keys replace."""
+    """An isotropic thin shell; the other keys override the values of `preset`."""
 
     density: float = number(
-        "kg/m³", "ρ; may be keyframed", above=0, keyed=True, why="without mass nothing says how a vertex moves"
+        "kg/m³",
+        "mass density ρ; may be keyframed",
+        above=0,
+        keyed=True,
+        why="without mass, the motion of a vertex is not determined",
     )
     thickness: float = number(
-        "m", "τ, also the default of `contact.offset`", above=0, why="without thickness there is no stiffness"
+        "m", "thickness τ, also the default of `contact.offset`", above=0, why="without thickness there is no stiffness"
     )
     E: float = number(
         "Pa", "Young's modulus of the membrane; may be keyframed", above=0, keyed=True,
-        why="it would gain energy by being stretched",
+        why="stretching it would release energy",
     )  # fmt: skip
     nu: float = number(
         None, "Poisson's ratio; may be keyframed", above=-1, below=0.5, keyed=True,
-        why="at 0.5 a material keeps its volume exactly and beyond it grows when pressed; rubber is near 0.49",
+        why="at 0.5 a material is incompressible, and beyond it would grow under pressure; rubber is close to 0.49",
     )  # fmt: skip
     E_bend: float | None = number(
         "Pa", "Young's modulus in bending; may be keyframed", default=None, told="`E`", least=0, keyed=True,
-        why="it would gain energy by being bent",
+        why="bending it would release energy",
     )  # fmt: skip
     strain_limit: float | None = number(
-        None, "largest principal stretch, 1.06 allows 6 %; `true` takes the preset's published limit",
+        None, "largest principal stretch; 1.06 allows 6 %, and `true` means the preset's published limit",
         default=None, told="none", above=1, also=(Flag(),), why="a stretch of 1 is the rest shape",
     )  # fmt: skip
-    strain_onset: float = number(None, "stretch at which the limit's barrier starts", default=1.0, least=1)
+    strain_onset: float = number(None, "stretch at which the limit's barrier sets in", default=1.0, least=1)
     published_limit: float | None = number(
-        None, "the limit that the preset's source gives; applied only if asked for", default=None, told="the preset's",
+        None, "limit of the preset's source; applied only by `strain_limit = true`", default=None, told="the preset's",
         above=1,
     )  # fmt: skip
-    name: str = word("only describes the material", default="explicit")
+    name: str = word("a label, which has no effect", default="explicit")
 
     def check(self) -> None:
         if isinstance(self.strain_limit, bool):

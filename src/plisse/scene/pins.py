@@ -25,10 +25,10 @@ Values = TypeVar("Values")
 
 @dataclass(frozen=True)
 class Ball(Record):
-    """All points within a radius of a centre, in the world at the start."""
+    """All points within a radius of a centre, in world coordinates at the start."""
 
-    center: Vector = three("m", "of the ball")
-    radius: float = number("m", "of the ball", above=0)
+    center: Vector = three("m", "centre of the ball")
+    radius: float = number("m", "radius of the ball", above=0)
 
 
 @dataclass(frozen=True)
@@ -38,36 +38,36 @@ class Selection(Record):
     what: ClassVar[str]  # what messages call it
     selectors: ClassVar[tuple[str, ...]] = ("vertices", "ids", "group", "box", "sphere", "corners", "boundary")
 
-    vertices: tuple[int, ...] | None = indices(
-        "numbers of vertices, counted from 0 in the order of the mesh", default=None
-    )
+    vertices: tuple[int, ...] | None = indices("vertex numbers, counted from 0 in the order of the mesh", default=None)
     ids: str | None = word(
-        "text file with such numbers, relative to the scene; `#` begins a comment", default=None, told="none"
+        "text file of vertex numbers, relative to the scene; `#` starts a comment", default=None, told="none"
     )
     group: str | None = word(
-        "name of a vertex group in the mesh file: OBJ `g` (Blender exports its vertex groups so), USD subset",
+        "name of a vertex group in the mesh file: OBJ `g` (how Blender exports vertex groups), USD subset",
         default=None, told="none",
     )  # fmt: skip
-    box: tuple[Vector, Vector] | None = box("in the world at the start", default=None)
-    sphere: Ball | None = table(Ball, "ball in the world at the start", default=None)
-    corners: bool = flag("where the boundary turns by more than 45° at rest", default=False)
+    box: tuple[Vector, Vector] | None = box("vertices inside a box, in world coordinates at the start", default=None)
+    sphere: Ball | None = table(Ball, "vertices inside a ball, in world coordinates at the start", default=None)
+    corners: bool = flag("vertices where the boundary turns by more than 45° at rest", default=False)
     boundary: bool = flag("all boundary vertices", default=False)
     near: Vector | None = three(
         "m", "with `corners` or `boundary`: only the corner, or the boundary loop, nearest to this point at the start",
-        default=None, told="all of them",
+        default=None, told="all corners or loops",
     )  # fmt: skip
 
     def check(self) -> None:
         if sum(getattr(self, name) not in (None, False) for name in self.selectors) != 1:
             *most, last = self.selectors
-            raise SceneError(f"A {self.what} selects by exactly one of {', '.join(most)} and {last}: give one.")
+            raise SceneError(f"A {self.what} needs exactly one of {', '.join(most)} and {last}: give one.")
         if self.near is not None and not (self.corners or self.boundary):
-            raise SceneError("near chooses among corners or boundary loops: give it with one of these, or remove it.")
+            raise SceneError(
+                "near chooses among corners or boundary loops: use it with corners or boundary, or remove it."
+            )
 
 
 @dataclass(frozen=True)
 class Pin(Selection):
-    """Exactly one selection of a shell's vertices; without motion they are held."""
+    """Vertices of a shell, selected by exactly one criterion; without motion they are held in place."""
 
     what: ClassVar[str] = "pin"
 
@@ -119,7 +119,7 @@ def select_vertices(
 def find_named(name: str, known: Mapping[str, Values], who: str, kind: str) -> Values:
     """What a mesh holds of its vertices under a name; a SceneError where it has no such group or attribute."""
     if name not in known:
-        have = f"known are {', '.join(sorted(known)[:12])}" if known else "its mesh has none"
+        have = f"its mesh has {', '.join(sorted(known)[:12])}" if known else "its mesh has none"
         raise SceneError(
             f'{who} names the vertex {kind} "{name}"{suggest(name, known)}, but {have}: correct the name or export the '
             f"mesh with its {kind}s."
@@ -132,7 +132,7 @@ def _by_number(numbers: Longs, size: int, who: str, vertex_of_id: Ints | None) -
     last = (size if vertex_of_id is None else len(vertex_of_id)) - 1
     if len(chosen) and (chosen[-1] > last or chosen[0] < 0):
         wrong = chosen[-1] if chosen[-1] > last else chosen[0]
-        raise SceneError(f"{who} names vertex {wrong}, but they go from 0 to {last}: correct the list.")
+        raise SceneError(f"{who} names vertex {wrong}, but vertices go from 0 to {last}: correct the list.")
     if vertex_of_id is None:
         return chosen
     found = vertex_of_id[chosen].astype(np.int64)

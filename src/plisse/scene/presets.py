@@ -63,7 +63,7 @@ PRESETS: dict[str, Material] = {
 }
 
 _PENAVA = "tensile tests [Penava2014], as the isotropic constants published with C-IPC [Li2021]"
-_AS_PLATE = "E serves for bending too, so that folds are 3 times as stiff as those of a plate with this modulus."
+_AS_PLATE = "E is used for bending too, so that folds are 3 times as stiff as those of a plate with this modulus."
 
 SOURCES: dict[str, PresetNote] = {
     "cotton": PresetNote(
@@ -113,7 +113,9 @@ def make_material(preset: str | None = None, **values: Any) -> Material:
     if preset is not None:
         Word().check("preset", preset)
     if preset is not None and preset not in PRESETS:
-        raise SceneError(f'There is no material "{preset}"{suggest(preset, PRESETS)}: known are {", ".join(PRESETS)}.')
+        raise SceneError(
+            f'There is no material "{preset}"{suggest(preset, PRESETS)}: choose from {", ".join(PRESETS)}.'
+        )
     if preset is not None:
         return replace(PRESETS[preset], **values)
     missing = [key for key in ("density", "thickness", "E", "nu") if key not in values]

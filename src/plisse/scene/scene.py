@@ -1,4 +1,4 @@
-"""Everything that the user asked for: frozen, plain, serialisable."""
+"""Everything the user asked for: frozen, plain, serialisable."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,18 +24,18 @@ class Shell(Record):
     """A simulated surface: scaled at rest, then placed by `rotate` and `translate`."""
 
     mesh: MeshSource
-    name: str = word("in messages, reports and exports", default="shell", told="`shell-0` …")
-    scale: Vector = factors("of the rest shape", default=(1.0, 1.0, 1.0))
-    rotate: Vector = turn("about the fixed axes x, then y, then z")
-    translate: Vector = three("m", "place of the mesh's origin", default=(0.0, 0.0, 0.0))
+    name: str = word("used in messages, reports and exports", default="shell", told="`shell-0` …")
+    scale: Vector = factors("scales the rest shape", default=(1.0, 1.0, 1.0))
+    rotate: Vector = turn("rotation about the fixed axes x, then y, then z")
+    translate: Vector = three("m", "position of the mesh's origin", default=(0.0, 0.0, 0.0))
     rest_on: str | None = word(
-        "name of a collider or another shell: the shell is centred above it, out of touch, in place of `translate`",
+        "name of a collider or another shell: the shell is centred above it without touching; replaces `translate`",
         default=None, told="none",
     )  # fmt: skip
     drop_height: float | None = number(
         "m",
-        "how far its lowest vertex is above the highest one of what it rests on (without `rest_on`: of all colliders)",
-        default=None, told="with `rest_on` just enough to be out of touch", above=0,
+        "height of its lowest vertex above the highest one of what it rests on (without `rest_on`: of all colliders)",
+        default=None, told="with `rest_on`, just enough not to touch", above=0,
     )  # fmt: skip
     rest: str | None = word(
         "rest shape where the mesh is only the start: a mesh file with the same faces in the same order, whose "
@@ -52,11 +52,11 @@ class Shell(Record):
         "started from its mesh",
         default=None,
     )
-    velocity: Vector = three("m/s", "of all free vertices at the start; dynamics only", default=(0.0, 0.0, 0.0))
+    velocity: Vector = three("m/s", "initial velocity of all free vertices; dynamics only", default=(0.0, 0.0, 0.0))
     material: Material = table(
-        Material, "a preset's name, or a table", default=PRESETS[DEFAULT_MATERIAL], told=f'`"{DEFAULT_MATERIAL}"`'
+        Material, "name of a preset, or a table", default=PRESETS[DEFAULT_MATERIAL], told=f'`"{DEFAULT_MATERIAL}"`'
     )
-    pins: tuple[Pin, ...] = tables(Pin, "pin", "held or led vertices")
+    pins: tuple[Pin, ...] = tables(Pin, "pin", "vertices that are held or moved")
     pressure: Pressure | None = table(Pressure, "closed shells only: a number or a table", default=None)
     friction: float | None = own_friction()
     regions: tuple[Region, ...] = tables(Region, "region", "parts with other materials")
@@ -85,14 +85,14 @@ class Shell(Record):
 
 @dataclass(frozen=True)
 class Keyed:
-    """A value that changes through time: where it is in the scene, and its keys [s], linear in between."""
+    """A value that changes over time: its place in the scene and its keys [s], interpolated linearly."""
 
     path: tuple[str | int, ...]
     times: tuple[float, ...]
     values: tuple[float | Vector, ...]
 
     def at(self, t: float) -> float | Vector:
-        """The value at a time [s]; the first one before its key, the last one after."""
+        """The value at time t [s]; constant before the first key and after the last one."""
         now = [
             float(np.interp(t, self.times, column))
             for column in np.array(self.values, float).reshape(len(self.times), -1).T
@@ -104,19 +104,21 @@ class Keyed:
 class Scene(Record):
     """Shells, colliders, loads and settings.
 
-    keyed: values that change through time; in their places the scene itself holds what they are in the end.
+    keyed: values that change over time; the scene itself holds their final values.
     """
 
     shells: tuple[Shell, ...] = tables(Shell, "shell", "a simulated surface; at least one")
     colliders: tuple[Collider, ...] = tables(Collider, "collider", "a body that is not simulated")
-    name: str = word("in reports", default="scene", told="the file's name")
-    gravity: Vector = three("m/s²", "acceleration; may be keyframed", default=(0.0, 0.0, -9.81), keyed=True)
-    wind: Wind | None = table(Wind, "drag of moving air", default=None)
+    name: str = word("used in reports", default="scene", told="name of the file")
+    gravity: Vector = three(
+        "m/s²", "gravitational acceleration; may be keyframed", default=(0.0, 0.0, -9.81), keyed=True
+    )
+    wind: Wind | None = table(Wind, "drag by moving air", default=None)
     contact: Contact = table(Contact, "contact and friction", factory=Contact)
     solver: Solver = table(Solver, "Newton's method", factory=Solver)
     time: Time = table(Time, "equilibrium or motion", factory=Time)
     hierarchy: Levels = table(Levels, "levels of resolution, for statics", factory=Levels)
-    seed: int = count("of everything random", default=0)
+    seed: int = count("seed of everything random", default=0)
     keyed: tuple[Keyed, ...] = ()
 
     def check(self) -> None:
@@ -129,7 +131,9 @@ class Scene(Record):
                 raise SceneError(f'Two bodies are called "{name}": give each its own name.')
             names.add(name)
         if self.hierarchy.levels > 1 and self.time.mode == "dynamic":
-            raise SceneError('Several levels are for statics so far: set time.mode = "static" or hierarchy.levels = 1.')
+            raise SceneError(
+                'So far, only statics can have several levels: set time.mode = "static" or hierarchy.levels = 1.'
+            )
 
     def friction_of(self, body: Shell | Collider) -> float:
         """Coulomb's μ of a body: its own, or the scene's."""
@@ -137,11 +141,11 @@ class Scene(Record):
 
     @property
     def last_key(self) -> float:
-        """Time [s] after which no value changes any more."""
+        """Time [s] after which no value changes."""
         return max((keyed.times[-1] for keyed in self.keyed), default=0.0)
 
     def at(self, t: float) -> "Scene":
-        """The scene with every keyframed value as it is at a time [s]."""
+        """The scene with every keyframed value as it is at time t [s]."""
         scene: Any = self
         for keyed in self.keyed:
             scene = _replaced(scene, keyed.path, keyed.at(t))

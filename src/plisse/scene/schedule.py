@@ -24,12 +24,12 @@ from plisse.core.values import Vector
 
 @dataclass(frozen=True)
 class Keyframe(Record):
-    """Pose at a time; what is not given is not changed."""
+    """A pose relative to the start; what is omitted is as it was at the start."""
 
-    time: float = number("s", "increasing from key to key", least=0)
-    translate: Vector = three("m", "shift from the place at the start", default=(0.0, 0.0, 0.0))
-    rotate: Vector = turn("about the fixed axes x, then y, then z, through the pivot")
-    scale: Vector = factors("factors about the pivot", default=(1.0, 1.0, 1.0))
+    time: float = number("s", "time of the pose, which increases from key to key", least=0)
+    translate: Vector = three("m", "displacement from the start", default=(0.0, 0.0, 0.0))
+    rotate: Vector = turn("rotation about the fixed axes x, then y, then z, through the pivot")
+    scale: Vector = factors("scaling about the pivot", default=(1.0, 1.0, 1.0))
 
 
 def check_motion(motion: Sequence[Keyframe]) -> tuple[Keyframe, ...]:
@@ -37,11 +37,13 @@ def check_motion(motion: Sequence[Keyframe]) -> tuple[Keyframe, ...]:
     for before, after in pairwise(motion):
         if after.time <= before.time:
             raise SceneError(
-                f"motion needs increasing times, but {after.time:g} s follows {before.time:g} s: a key needs a time of "
-                "its own."
+                f"motion needs increasing times, but {after.time:g} s follows {before.time:g} s: give each key its own "
+                "time."
             )
     if motion and motion[0].time == 0 and motion[0] != Keyframe(0.0):
-        raise SceneError("motion must start at rest: place the body itself instead of moving it at time 0.")
+        raise SceneError(
+            "motion must start at rest: place the body with translate and rotate instead of moving it at time 0."
+        )
     return tuple(motion)
 
 

@@ -1,4 +1,4 @@
-"""How contact, the solver and time are to be treated."""
+"""Settings of contact, the solver and time."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +11,8 @@ MOST_STEPS = 10_000_000  # of motion: a slip of the keyboard beyond that
 
 @dataclass(frozen=True)
 class Contact(Record):
-    """Contact of everything with everything; within one shell, `offset` and `dhat` of a pair are at most a quarter of
-    its rest distance."""
+    """Contact between bodies, and of shells with themselves; within one shell, `offset` and `dhat` of a pair are at
+    most a quarter of its rest distance."""
 
     dhat: float | None = number(
         "m",
@@ -21,23 +21,26 @@ class Contact(Record):
     )  # fmt: skip
     offset: float | None = number(
         "m",
-        "ξ: distance that is never reached",
+        "ξ: smallest distance, which is never reached",
         default=None,
         told="thickness of the thinnest shell or region",
         above=0,
     )
     stiffness: float | None = number(
         "Pa",
-        "the barrier's pressure at a gap of d̂/2; by default 200 × (dynamics: 40 ×) what rests on contact: "
-        "weight per area × shells, inner pressure, wind's dynamic pressure, the tension that scripted motion causes; "
-        "in dynamics + 10 × what stops the heaviest sheet in one step",
+        "the barrier's pressure at a gap of d̂/2; by default 200 × (dynamics: 40 ×) the pressures that contact bears: "
+        "weight per area × shells, inner pressure, dynamic pressure of the wind, tension caused by scripted motion; in "
+        "dynamics plus 10 × the pressure that stops the heaviest sheet in one step",
         default=None, told="from the loads", above=0,
     )  # fmt: skip
     friction: float = number(
-        None, "Coulomb's μ of every body that has none of its own; two bodies rub with √(μ₁ μ₂)", default=0.3, least=0
+        None,
+        "Coulomb's friction coefficient μ of every body that has none of its own; two bodies rub with √(μ₁ μ₂)",
+        default=0.3,
+        least=0,
     )
     friction_speed: float = number("m/s", "slip speed at which friction is fully developed", default=1e-3, above=0)
-    enabled: bool = flag("`false` switches all contact off, and with it the guarantee", default=True)
+    enabled: bool = flag("`false` turns all contact off, and with it the guarantee", default=True)
 
 
 def own_friction() -> Any:
@@ -60,16 +63,16 @@ class Solver(Record):
 
     tol: float = number(
         "m/s",
-        "ε in ‖d‖ ≤ √n h ε; with several levels the finest one's, see `hierarchy.coarse_tol`",
+        "ε in ‖d‖ ≤ √n h ε; with several levels, that of the finest, see `hierarchy.coarse_tol`",
         default=0.01, above=0,
     )  # fmt: skip
     max_iterations: int = count(
-        "Newton iterations of a step (statics makes one, unless `hierarchy.method` is `\"plain\"`), and of bringing "
-        "scripted vertices that something holds back to their places before it",
+        "Newton iterations per step (statics makes one, unless `hierarchy.method` is `\"plain\"`), and of moving "
+        "scripted vertices that something holds back to their positions before the step",
         default=100, least=1,
     )  # fmt: skip
     linear: str = choice(
-        "sparse factorisation; `\"cholmod\"` is an extra, GPL: `pip install 'plisse[cholmod]'`",
+        "sparse factorisation; `\"cholmod\"` is an extra under the GPL: `pip install 'plisse[cholmod]'`",
         ("auto", "pardiso", "superlu", "cholmod"),
         default="auto",
     )
@@ -94,12 +97,12 @@ class Time(Record):
     """Equilibrium, or motion through time."""
 
     mode: str = choice("equilibrium, or motion", ("static", "dynamic"), default="static")
-    h: float | None = number("s", "time step", default=None, told="0.3 static, 0.02 dynamic", above=0)
-    duration: float = number("s", "of motion", default=1.0, above=0)
-    max_steps: int = count("statics gives up a level after these", default=2000, least=1)
-    integrator: str = choice("of motion: implicit Euler, or BDF2", ("euler", "bdf2"), default="euler")
+    h: float | None = number("s", "time step", default=None, told="0.3 in statics, 0.02 in dynamics", above=0)
+    duration: float = number("s", "duration of the motion", default=1.0, above=0)
+    max_steps: int = count("statics gives up on a level after this many steps", default=2000, least=1)
+    integrator: str = choice("time integration: implicit Euler or BDF2", ("euler", "bdf2"), default="euler")
     frame_every: int | None = count(
-        "steps from frame to frame", default=None, told="1 in dynamics; in statics the start and the end only", least=1
+        "steps between frames", default=None, told="1 in dynamics; in statics only the start and the end", least=1
     )
 
     def check(self) -> None:

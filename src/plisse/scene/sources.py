@@ -47,27 +47,29 @@ class MeshSource(Record):
 
     file: str | None = word(
         "mesh file, relative to the scene: OBJ, PLY, STL, or USD (an extra); polygons are triangulated",
-        default=None, told="one of `file`, `shape`, `sequence`",
+        default=None, told="none; give one of `file`, `shape`, `sequence`",
     )  # fmt: skip
     shape: str | None = word("generated surface, see Shapes", default=None, told="none")
     sequence: str | None = word(
-        "colliders only: folder of mesh files that share their triangles, one a frame in the order of their names, or "
-        "a USD file with time samples; vertices move linearly from frame to frame",
+        "colliders only: folder of mesh files that share their triangles, one per frame, in the order of their names, "
+        "or a USD file with time samples; vertices move linearly from frame to frame",
         default=None, told="none",
     )  # fmt: skip
     object: str | None = word(
-        "name of the object to take from a file that has several (OBJ `o`, USD prim)", default=None, told="all of them"
+        "name of the object to read from a file that holds several (OBJ `o`, USD prim)",
+        default=None,
+        told="all objects",
     )
     up: str = choice(
-        "axis that points up in the file; `\"y\"` is turned to the scene's z; USD files say it themselves",
+        "axis that points up in the file; `\"y\"` is rotated to the scene's z; USD files state it themselves",
         ("z", "y"), default="z",
     )  # fmt: skip
-    unit: str = word('of lengths in the file, e.g. `"cm"`; USD files say it themselves', default="m")
+    unit: str = word('unit of length in the file, e.g. `"cm"`; USD files state it themselves', default="m")
     rate: float | None = number(
-        "Hz", "frames per second of a sequence", default=None, told="24, or what the USD file says", above=0
+        "Hz", "frames per second of a sequence", default=None, told="24, or the rate in the USD file", above=0
     )
     start: float = number(
-        "s", "colliders only: time at which the first frame of a sequence is left", default=0.0, least=0
+        "s", "colliders only: time until which a sequence holds its first frame", default=0.0, least=0
     )
     parameters: Mapping[str, Any] = field(default_factory=dict)
     mesh: GivenMesh | None = None
@@ -77,7 +79,7 @@ class MeshSource(Record):
         if len(given) != 1:
             raise SceneError("A body needs a mesh: give exactly one of file, shape and sequence.")
         if self.shape is None and self.parameters:
-            raise SceneError(f'A mesh from a file takes no parameter "{next(iter(self.parameters))}": remove it.')
+            raise SceneError(f'A mesh from a file has no parameter "{next(iter(self.parameters))}": remove it.')
         no_file = self.shape is not None or self.mesh is not None
         fresh: dict[str, Any] = {"object": None, "up": "z", "unit": "m"} if no_file else {}
         if self.sequence is None:

@@ -97,7 +97,9 @@ def disc(
         X, triangles, _ = fill_circle(radius, rings or max(1, round((((count - 1) / 3 + 0.25) ** 0.5) - 0.5)))
         return lay_out(Mesh(X, triangles))
     if hole >= radius:
-        raise SceneError(f"A disc's hole of {hole:g} m leaves nothing of its radius of {radius:g} m: make it smaller.")
+        raise SceneError(
+            f"A disc's hole of {hole:g} m is not smaller than its radius of {radius:g} m: make it smaller."
+        )
     area = (radius**2 - hole**2) * np.pi
     edge = (area / (ROW * count)) ** 0.5 if rings is None else (radius - hole) / (ROW * rings)
     check_vertices("disc", area / (ROW * edge**2), asked=True)
@@ -248,7 +250,9 @@ def torus(
 ) -> Mesh:
     """A torus about the z axis."""
     if minor >= major:
-        raise SceneError(f"A torus with minor = {minor:g} and major = {major:g} meets itself: make minor the smaller.")
+        raise SceneError(
+            f"A torus with minor = {minor:g} and major = {major:g} intersects itself: make minor smaller than major."
+        )
     check_vertices("torus", around * across, asked=True)
     turn = 2 * np.pi * np.arange(around) / around
     tube = (2 * np.pi * np.arange(across) / across)[:, None]
@@ -338,7 +342,7 @@ FLOOR_HEIGHT = Entry("height", Number("m"), "of the level plane", None, "below e
 def shape_parameters(name: str) -> dict[str, Entry]:
     """What the named shape takes."""
     if name not in SHAPES:
-        raise SceneError(f'There is no shape "{name}"{suggest(name, SHAPES)}: known are {", ".join(SHAPES)}.')
+        raise SceneError(f'There is no shape "{name}"{suggest(name, SHAPES)}: choose from {", ".join(SHAPES)}.')
     return PARAMETERS[name]
 
 
@@ -351,6 +355,6 @@ def make_shape(name: str, parameters: Mapping[str, Any], *, seed: int = 0) -> Me
     for key in parameters:
         if key not in known:
             listing = ", ".join(known)
-            raise SceneError(f'A {name} has no parameter "{key}"{suggest(key, known)}: known are {listing}.')
+            raise SceneError(f'A {name} has no parameter "{key}"{suggest(key, known)}: choose from {listing}.')
     common = {"seed": seed} if "seed" in known else {}
     return SHAPES[name](**{**common, **parameters})

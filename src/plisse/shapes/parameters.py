@@ -50,5 +50,5 @@ def shape(function: Callable[P, Mesh]) -> Callable[P, Mesh]:
 def check_vertices(shape: str, count: float, *, asked: bool) -> None:
     """Refuses meshes of more vertices than make sense; asked: the user gave their number, not lengths alone."""
     if count > (MOST if asked else UNASKED):
-        remedy = "give fewer" if asked else "give the number of vertices or cells, or check the units"
-        raise SceneError(f"A {shape} of these measures would have {count:,.0f} vertices: {remedy}.")
+        remedy = "give fewer" if asked else "give a number of vertices or cells, or check the units"
+        raise SceneError(f"A {shape} of this size would have {count:,.0f} vertices: {remedy}.")

@@ -45,7 +45,7 @@ class Iterate:
 
 
 class Newton:
-    """Keeps the sparsity pattern and its symbolic factorisation between solves.
+    """Newton's method; keeps the sparsity pattern and its symbolic factorisation between solves.
 
     `analyses` and `factorisations` count the symbolic and the numeric ones.
     """

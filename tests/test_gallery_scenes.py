@@ -1,4 +1,4 @@
-"""Every example runs from the command line at a small size, and each has its expected numbers here."""
+"""Every scene of the gallery runs from the command line at a small size, and each has its expected numbers here."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from plisse.core.mesh import Floats, Mesh
 from plisse.pictures.render import render
 from plisse.scene.schedule import rotation
 
-FOLDER = Path(__file__).parents[1] / "examples"
+FOLDER = Path(__file__).parents[1] / "src/plisse/gallery"
 COTTON, RUBBER = 472.64 * 0.318e-3, 950.0 * 0.3e-3  # mass per area [kg/m²]
 G = 9.81
 
@@ -48,7 +48,7 @@ class Outcome:
         return self.contact["offset"] + self.contact["dhat"]
 
 
-def run_example(name: str, sets: list[str], out: Path) -> Outcome:
+def run_scene(name: str, sets: list[str], out: Path) -> Outcome:
     arguments = ["run", str(FOLDER / f"{name}.toml"), "--out", str(out), "--threads", "1"]
     assert main([*arguments, *(word for text in sets for word in ("--set", text))]) == 0
     report = json.loads((out / "report.json").read_text())
@@ -278,8 +278,8 @@ def check_limit(found: Outcome) -> None:
 
 
 @dataclass(frozen=True)
-class Example:
-    """Overrides that make an example small, what must be true of its run, and in which variants."""
+class Small:
+    """Overrides that make a scene small, what must be true of its run, and in which variants."""
 
     sets: list[str]
     check: Callable[[Outcome], None]
@@ -295,28 +295,28 @@ MATERIALS = (
 DIAGONALS = ("uniform", "alternating", "jittered", "delaunay", "equilateral")
 STILL_LIFE = ["shell.0.vertices=100", "shell.1.vertices=70", "collider.0.resolution=5", "collider.2.subdivisions=2"]
 
-EXAMPLES = {
-    "01-drape": Example(["shell.vertices=361"], check_drape),
-    "02-drop": Example(["shell.vertices=196", "time.duration=0.5"], check_drop),
-    "03-inflate": Example(["shell.subdivisions=2"], check_inflate),
-    "04-twist": Example(["shell.vertices=160"], check_twist),
-    "05-sphere": Example([TWO, "shell.vertices=150", "collider.0.subdivisions=3"], check_sphere),
-    "06-cube": Example([TWO, "shell.vertices=150", "collider.0.resolution=6"], check_cube),
-    "07-bunny": Example([TWO, "shell.vertices=80"], check_bunny),
-    "08-dragon": Example([TWO, "shell.vertices=100"], check_dragon),
-    "09-materials": Example(SMALL_BALL, check_ball_drape, tuple(f"shell.material={name}" for name in MATERIALS)),
-    "10-bending": Example([TWO, "shell.vertices=120"], check_table),
-    "11-ribbon": Example([TWO, "shell.vertices=120"], check_ribbon),
-    "12-still-life": Example([TWO, *STILL_LIFE], check_still_life),
-    "13-triangulations": Example(SMALL_BALL, check_triangulation, tuple(f"shell.diagonals={d}" for d in DIAGONALS)),
-    "14-hat": Example([TWO, "shell.vertices=120", "collider.0.subdivisions=3"], check_hat),
-    "15-strain-limit": Example(SMALL_BALL, check_limit),
+SCENES = {
+    "01-drape": Small(["shell.vertices=361"], check_drape),
+    "02-drop": Small(["shell.vertices=196", "time.duration=0.5"], check_drop),
+    "03-inflate": Small(["shell.subdivisions=2"], check_inflate),
+    "04-twist": Small(["shell.vertices=160"], check_twist),
+    "05-sphere": Small([TWO, "shell.vertices=150", "collider.0.subdivisions=3"], check_sphere),
+    "06-cube": Small([TWO, "shell.vertices=150", "collider.0.resolution=6"], check_cube),
+    "07-bunny": Small([TWO, "shell.vertices=80"], check_bunny),
+    "08-dragon": Small([TWO, "shell.vertices=100"], check_dragon),
+    "09-materials": Small(SMALL_BALL, check_ball_drape, tuple(f"shell.material={name}" for name in MATERIALS)),
+    "10-bending": Small([TWO, "shell.vertices=120"], check_table),
+    "11-ribbon": Small([TWO, "shell.vertices=120"], check_ribbon),
+    "12-still-life": Small([TWO, *STILL_LIFE], check_still_life),
+    "13-triangulations": Small(SMALL_BALL, check_triangulation, tuple(f"shell.diagonals={d}" for d in DIAGONALS)),
+    "14-hat": Small([TWO, "shell.vertices=120", "collider.0.subdivisions=3"], check_hat),
+    "15-strain-limit": Small(SMALL_BALL, check_limit),
 }
 PICTURED = ("01-drape",)
 
 
-def test_every_example_has_its_numbers_here() -> None:
-    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(EXAMPLES)
+def test_every_scene_has_its_numbers_here() -> None:
+    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted(SCENES)
 
 
 @pytest.fixture
@@ -327,17 +327,17 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "variant"), [(name, variant) for name, example in EXAMPLES.items() for variant in example.variants]
+    ("name", "variant"), [(name, variant) for name, small in SCENES.items() for variant in small.variants]
 )
-def test_example(name: str, variant: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+def test_scene(name: str, variant: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if name in PICTURED:
         request.getfixturevalue("monkeypatch").setattr(plisse.runs.album, "render", partial(render, size=(160, 120)))
     else:
         request.getfixturevalue("no_pictures")
-    example = EXAMPLES[name]
-    found = run_example(name, [*example.sets, *([variant] if variant else [])], tmp_path / "run")
+    small = SCENES[name]
+    found = run_scene(name, [*small.sets, *([variant] if variant else [])], tmp_path / "run")
     check_always(found)
-    example.check(found)
+    small.check(found)
     assert name not in PICTURED or (tmp_path / "run" / "preview.png").stat().st_size > 1000
 
 
@@ -345,7 +345,7 @@ def test_example(name: str, variant: str, tmp_path: Path, request: pytest.Fixtur
 def test_softer_bending_hangs_lower_in_more_folds(tmp_path: Path) -> None:
     folds, energies = [], []
     for stiffness in ("8.21e4", "8.21e5", "8.21e6"):
-        found = run_example(
+        found = run_scene(
             "10-bending", [TWO, "shell.vertices=250", f"shell.material.E_bend={stiffness}"], tmp_path / stiffness
         )
         check_always(found)
@@ -360,7 +360,7 @@ def test_softer_bending_hangs_lower_in_more_folds(tmp_path: Path) -> None:
 def test_a_tighter_tolerance_settles_lower(tmp_path: Path) -> None:
     # of one run: another tolerance from the start would also change what the coarse levels choose to fold
     out, energies = tmp_path / "run", []
-    run_example("06-cube", [*EXAMPLES["06-cube"].sets, "solver.tol=0.05"], out)
+    run_scene("06-cube", [*SCENES["06-cube"].sets, "solver.tol=0.05"], out)
     for tol in (0.05, 0.01, 0.001):
         if tol < 0.05:
             assert main(["refine", str(out), "--tol", str(tol), "--threads", "1"]) == 0

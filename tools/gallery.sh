@@ -1,15 +1,15 @@
 #!/bin/sh
-# The whole gallery at full size into a folder: sh examples/gallery.sh OUT [PLISSE]. Every accepted state is checked
+# The whole gallery at full size into a folder: sh tools/gallery.sh OUT [PLISSE]. Every accepted state is checked
 # for intersections; pictures of all levels side by side are OUT/NAME/levels.png. Further words are passed on to `run`.
 out=$1
 plisse=${2:-plisse}
-here=$(dirname "$0")
+scenes=$(dirname "$0")/../src/plisse/gallery
 shift; [ $# -gt 0 ] && shift
 
 run() { # NAME SCENE OVERRIDES…
     name=$1; scene=$2; shift 2
     echo "== $name"
-    "$plisse" run "$here/$scene.toml" --out "$out/$name" --overwrite --check-every 1 "$@" || failed="$failed $name"
+    "$plisse" run "$scenes/$scene.toml" --out "$out/$name" --overwrite --check-every 1 "$@" || failed="$failed $name"
 }
 
 run sphere 05-sphere "$@"

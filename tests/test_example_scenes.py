@@ -1,4 +1,4 @@
-"""The gallery that comes with the package: listed, copied, and each scene run from the command line at a small size."""
+"""The examples that come with the package: listed, copied, and each scene run from the command line at a small size."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -9,31 +9,49 @@ from typing import Any
 import numpy as np
 import pytest
 
+import plisse
 import plisse.pictures.render
 from plisse.cli import main
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Mesh
-from plisse.loading.examples import copy_example, list_examples
+from plisse.loading.examples import EXAMPLES, copy_example, list_examples, list_gallery
 from plisse.meshes.surfaces import load_surface
 from plisse.scene.sources import MeshSource
 from tests.reading import read_mesh
 
-NAMES = [
-    "tablecloth", "flag", "curtain", "rotating-sphere", "two-materials", "pillow", "twisted-ribbon", "walk", "paper",
-    "falling-stack", "hem", "skirt",
-]  # fmt: skip
 G = 9.81
 
 
-def test_the_gallery_is_numbered_and_titled() -> None:
-    gallery = list_examples()
-    assert [example.name for example in gallery] == NAMES
-    assert [example.number for example in gallery] == list(range(1, 12))
-    assert all(example.title.endswith(".") and 20 < len(example.title) < 110 for example in gallery)
+def test_every_example_has_its_place_and_every_scene_its_title() -> None:
+    files = {path.stem for path in (Path(plisse.__file__).parent / "examples").iterdir()}
+    assert files == set(EXAMPLES) and len(EXAMPLES) == len(files)
+    examples, gallery = list_examples(), list_gallery()
+    assert [example.name for example in examples] == list(EXAMPLES)
+    assert [scene.name[:2] for scene in gallery] == [f"{number:02d}" for number in range(1, len(gallery) + 1)]
+    assert all(scene.title.endswith(".") and 20 < len(scene.title) < 110 for scene in (*examples, *gallery))
 
 
-@pytest.mark.parametrize("word", ["pillow", "6", "06", "06-pillow", "pillow.toml", "Pillow"])
-def test_copies_by_name_or_number(word: str, tmp_path: Path) -> None:
+def test_the_command_lists_examples_and_gallery(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["examples"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "Scenes to start from:" and lines[1].startswith("  tablecloth ")
+    at = lines.index("Gallery of the papers:")
+    assert (
+        lines[at + 1]
+        == "  01-drape           A square metre of cotton laid over a ball that stands on a floor, at rest."
+    )
+    assert "`plisse examples NAME`" in lines[-1]
+
+
+def test_a_gallery_scene_is_copied_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["examples", "05-sphere", "--out", str(tmp_path)]) == 0
+    assert "plisse run" in capsys.readouterr().out
+    copied, original = tmp_path / "05-sphere.toml", Path(plisse.__file__).parent / "gallery/05-sphere.toml"
+    assert copied.read_bytes() == original.read_bytes()
+
+
+@pytest.mark.parametrize("word", ["pillow", "pillow.toml", "Pillow"])
+def test_copies_by_name(word: str, tmp_path: Path) -> None:
     path = copy_example(word, tmp_path / "new")
     assert path == tmp_path / "new" / "pillow.toml"
     # what it shows, how long it takes, what to try
@@ -45,20 +63,22 @@ def test_copies_by_name_or_number(word: str, tmp_path: Path) -> None:
 def test_refuses_to_overwrite(tmp_path: Path) -> None:
     path = copy_example("paper", tmp_path)
     path.write_text("mine", encoding="utf-8")
-    with pytest.raises(SceneError, match=r"paper\.toml exists already: remove it"):
+    with pytest.raises(SceneError, match=r"paper\.toml already exists: remove it"):
         copy_example("paper", tmp_path)
     assert path.read_text(encoding="utf-8") == "mine"
     (tmp_path / "walk-frames").mkdir()
-    with pytest.raises(SceneError, match="walk-frames exists already"):
+    with pytest.raises(SceneError, match="walk-frames already exists"):
         copy_example("walk", tmp_path)
     assert not (tmp_path / "walk.toml").exists()
 
 
 def test_names_the_nearest(tmp_path: Path) -> None:
-    with pytest.raises(
-        SceneError, match=r'no example "tablecloths" .did you mean "tablecloth".*known are tablecloth, f'
-    ):
+    with pytest.raises(SceneError, match=r'no example "tablecloths" .did you mean "tablecloth".*lists them all\.'):
         copy_example("tablecloths", tmp_path)
+    with pytest.raises(SceneError, match='did you mean "05-sphere"'):
+        copy_example("sphere", tmp_path)
+    with pytest.raises(SceneError, match='There is no example "6"'):
+        copy_example("6", tmp_path)
     with pytest.raises(SceneError, match="cannot be written"):
         (tmp_path / "file").write_text("")
         copy_example("flag", tmp_path / "file")
@@ -352,7 +372,7 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_every_example_has_its_numbers_here() -> None:
-    assert sorted(RUNS) == sorted(NAMES)
+    assert sorted(RUNS) == sorted(EXAMPLES)
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -383,7 +403,7 @@ def test_the_skirt_is_cut_from_a_flat_pattern(tmp_path: Path) -> None:
     apart = np.abs(sides[0][:, :2] - sides[1][:, :2]).max(axis=(1, 2)) > 1e-3
     assert apart.sum() == 2 * 14
     (tmp_path / "skirt.toml").unlink()
-    with pytest.raises(SceneError, match=r"skirt\.obj exists already"):
+    with pytest.raises(SceneError, match=r"skirt\.obj already exists"):
         copy_example("skirt", tmp_path)
 
 
