@@ -21,7 +21,7 @@ from tests.runs.test_recording import log, record
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints
 from plisse.export import FORMATS, Summary, export_run, glb, target, usd, video
-from plisse.pictures.normals import Shading
+from plisse.pictures.normals import corner_normals, vertex_normals
 from plisse.runs.recording import Recording, open_recording
 from plisse.runs.store import RunStore
 
@@ -44,8 +44,7 @@ def tell(format: str, error: float) -> None:
 
 
 def look_for_normals(body: Any, x: Floats, found: Floats, *, corners: bool) -> None:
-    shading = Shading(body.triangles, len(x))
-    expected = shading.corners(x).reshape(-1, 3) if corners else shading.vertices(x)
+    expected = corner_normals(x, body.triangles).reshape(-1, 3) if corners else vertex_normals(x, body.triangles)
     assert np.abs(found - expected).max() < 1e-6
 
 
@@ -226,8 +225,8 @@ def test_glb_of_one_frame_comes_back(run: Made, tmp_path: Path, frame: int | Non
         points, normals = (read_accessor(file, n) for n in (part.attributes.POSITION, part.attributes.NORMAL))
         error = max(error, compare_corners(points, indices, place, body.triangles))
         assert np.linalg.norm(normals, axis=1) == pytest.approx(np.ones(len(normals)), abs=1e-6)
-        shading = Shading(body.triangles, len(place))
-        expected = shading.vertices(place)[body.triangles] if body.is_shell else shading.corners(place)
+        own = body.triangles
+        expected = vertex_normals(place, own)[own] if body.is_shell else corner_normals(place, own)
         corners = expected.reshape(-1, 3)
         assert compare_corners(normals, indices, corners, np.arange(len(corners), dtype=np.int32)) < 1e-6
     block = read_accessor(file, file.meshes[2].primitives[0].attributes.POSITION)

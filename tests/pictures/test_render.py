@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from PIL import Image
@@ -148,6 +149,31 @@ def test_same_bytes_on_every_run(tmp_path: Path) -> None:
         render(tmp_path / f"{name}.png", bodies, size=SIZE, grounds=[Ground(offset=-0.4)])
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
     assert Image.open(tmp_path / "a.png").size == SIZE
+
+
+def test_same_pixels_for_any_number_of_threads() -> None:
+    bodies = [Body(*make_sphere(0.4, rings=60)), Body(*make_square(0.6, -0.1), color=BLUE)]
+    pictures, before = [], numba.get_num_threads()
+    for threads in range(1, before + 1):
+        numba.set_num_threads(threads)
+        pictures.append(draw(bodies, size=SIZE, grounds=[Ground(offset=-0.4)]))
+    numba.set_num_threads(before)
+    assert all(np.array_equal(picture, pictures[0]) for picture in pictures)
+
+
+@pytest.mark.parametrize("cells", [1, 7, 40, 300])
+@pytest.mark.parametrize("samples", [1, 2, 4])
+def test_no_light_shines_through_the_edges_of_triangles(cells: int, samples: int) -> None:
+    u, v = np.meshgrid(np.linspace(-3.0, 3.0, cells + 1), np.linspace(-3.0, 3.0, cells + 1))
+    x = np.stack([u, v, 0.0 * u], axis=-1).reshape(-1, 3)
+    a = (np.arange(cells)[:, None] * (cells + 1) + np.arange(cells)).ravel()
+    b, c, d = a + 1, a + cells + 1, a + cells + 2
+    triangles = np.concatenate([np.stack([a, b, d], axis=1), np.stack([a, d, c], axis=1)])
+    # seen from above, diagonals go through the middles of samples; a box behind would shine through
+    behind = Body(*make_square(3.0, -0.5), color=BLUE)
+    picture = draw([Body(x, triangles, color=RED), behind], size=(96, 96), camera=ABOVE, supersample=samples)
+    assert is_red(picture).all()
+    assert np.ptp(picture.reshape(-1, 3), axis=0).max() < 20  # nor do shadows of its own fall on it
 
 
 def test_strip_puts_pictures_side_by_side(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -383,6 +383,12 @@ def by_vertex(triangles: Ints, corners: Floats, n: int) -> Floats | None:
     values = np.full((n, corners.shape[2]), np.nan)
     values[triangles] = corners
     return values if np.array_equal(values[triangles], corners, equal_nan=True) else None
+
+
+def find_bounds(points: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Least and greatest coordinates of points (n, k), shape (2, k); along memory, which is much faster than across."""
+    columns = np.ascontiguousarray(points.T)
+    return np.stack([columns.min(axis=1), columns.max(axis=1)])
 
 
 def rank_neighbours(n: int, i: Ints | Longs, j: Ints | Longs) -> Longs:

@@ -12,7 +12,7 @@ from plisse.core.mesh import Floats
 from plisse.core.version import __version__
 from plisse.export.look import Look, describe_looks, make_distinct, to_y_up
 from plisse.export.target import Summary, Told, leave_room, need, quiet, whole_file
-from plisse.pictures.normals import Shading
+from plisse.pictures.normals import corner_normals, vertex_normals
 from plisse.runs.recording import RecordedBody, Recording
 
 
@@ -72,7 +72,6 @@ class Points:
         self.mesh, self.body, self.look = AbcGeom.OPolyMesh(top, name), body, look
         self.schema = self.mesh.getSchema()
         self.schema.setTimeSampling(sampling)
-        self.shading: Shading | None = None
         self.before: Floats | None = None
 
     def add(self, x: Floats) -> None:
@@ -82,11 +81,11 @@ class Points:
         if self.before is not None and np.array_equal(x, self.before):
             self.schema.setFromPrevious()
             return
-        self.shading = self.shading or Shading(self.body.triangles, len(x))
         if self.body.is_shell:
-            normals, scope = self.shading.vertices(x), AbcGeom.GeometryScope.kVertexScope
+            normals, scope = vertex_normals(x, self.body.triangles), AbcGeom.GeometryScope.kVertexScope
         else:  # edges of a box stay sharp
-            normals, scope = self.shading.corners(x)[:, ::-1].reshape(-1, 3), AbcGeom.GeometryScope.kFacevaryingScope
+            corners = corner_normals(x, self.body.triangles)[:, ::-1]
+            normals, scope = corners.reshape(-1, 3), AbcGeom.GeometryScope.kFacevaryingScope
         # samples only point to arrays, which have to live until they are set
         points, shown = imath.V3fArrayFromBuffer(to_y_up(x)), imath.V3fArrayFromBuffer(to_y_up(normals))
         sample, m = AbcGeom.OPolyMeshSchemaSample(), len(self.body.triangles)

@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints
+from plisse.core.mesh import Floats, Ints, find_bounds
 from plisse.core.version import __version__
-from plisse.export.look import describe_looks, find_bounds, linear, to_y_up
+from plisse.export.look import describe_looks, linear, to_y_up
 from plisse.export.target import Summary, Told, quiet, whole_file
-from plisse.pictures.normals import Shading
+from plisse.pictures.normals import corner_normals, has_creases, vertex_normals
 from plisse.runs.recording import RecordedBody, Recording
 
 # Players keep all morph targets in memory, 24 bytes a vertex and frame, in a texture layer a frame (WebGL 2: 256).
@@ -107,8 +107,8 @@ class Surface:
     """One body as glTF has it: a normal belongs to a vertex, so vertices are doubled where edges are sharp."""
 
     def __init__(self, body: RecordedBody, x: Floats) -> None:
-        self.shading = Shading(body.triangles, len(x))
-        self.split = not body.is_shell and self.shading.has_creases(x)
+        self.body = body
+        self.split = not body.is_shell and has_creases(x, body.triangles)
         # the body's vertex that each vertex of the file is, and its texture coordinates, whose v points down here
         self.rows, self.triangles, self.uv = split_seams(body, len(x))
         if self.split:
@@ -120,8 +120,9 @@ class Surface:
     def shape(self, x: Floats) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
         """Positions [m] and normals in the file's axes, shape (n, 3) each."""
         if self.split:
-            return to_y_up(x[self.shading.triangles].reshape(-1, 3)), to_y_up(self.shading.corners(x).reshape(-1, 3))
-        return to_y_up(x[self.rows]), to_y_up(self.shading.vertices(x)[self.rows])
+            corners = x[self.body.triangles], corner_normals(x, self.body.triangles)
+            return to_y_up(corners[0].reshape(-1, 3)), to_y_up(corners[1].reshape(-1, 3))
+        return to_y_up(x[self.rows]), to_y_up(vertex_normals(x, self.body.triangles)[self.rows])
 
 
 def split_seams(body: RecordedBody, n: int) -> tuple[Ints, Ints, Floats | None]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,12 +48,6 @@ def make_distinct(words: Sequence[str], *, taken: Sequence[str] = ()) -> list[st
         known.add(found)
         out.append(found)
     return out
-
-
-def find_bounds(points: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Least and greatest coordinates of points (n, k), shape (2, k); along memory, which is much faster than across."""
-    columns = np.ascontiguousarray(points.T)
-    return np.stack([columns.min(axis=1), columns.max(axis=1)])
 
 
 def to_y_up(vectors: Floats) -> npt.NDArray[np.float32]:

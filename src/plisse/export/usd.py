@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from plisse.core.mesh import Floats
-from plisse.export.look import Look, describe_looks, find_bounds, linear, make_distinct
+from plisse.core.mesh import Floats, find_bounds
+from plisse.export.look import Look, describe_looks, linear, make_distinct
 from plisse.export.target import Summary, Told, need, quiet, whole_file
-from plisse.pictures.normals import Shading
+from plisse.pictures.normals import corner_normals, vertex_normals
 from plisse.runs.recording import RecordedBody, Recording
 
 PENDING = 16 << 20  # bytes of samples that may wait in memory before they go to the file
@@ -107,7 +107,6 @@ class Points:
         UsdShade.MaterialBindingAPI.Apply(self.mesh.GetPrim()).Bind(material)
         # folds of cloth are smooth, edges of a box are not
         self.mesh.SetNormalsInterpolation(UsdGeom.Tokens.vertex if body.is_shell else UsdGeom.Tokens.faceVarying)
-        self.shading: Shading | None = None
         self.before: Floats | None = None
         self.first = self.last = 0.0
         self.sampled: float | None = None
@@ -116,7 +115,7 @@ class Points:
         """Takes the points of one frame; how many bytes wait to be saved for it."""
         size = 0
         if self.before is None:
-            self.shading, self.first = Shading(self.body.triangles, len(x)), code
+            self.first = code
             size = self._set(x)
         elif not np.array_equal(x, self.before):
             # a motion begins where the rest before it ended
@@ -133,10 +132,10 @@ class Points:
     def _set(self, x: Floats, code: float | None = None) -> int:
         from pxr import Usd, Vt
 
-        assert self.shading is not None
         time = Usd.TimeCode.Default() if code is None else Usd.TimeCode(code)
         points = x.astype(np.float32)
-        normals = self.shading.vertices(x) if self.body.is_shell else self.shading.corners(x).reshape(-1, 3)
+        triangles = self.body.triangles
+        normals = vertex_normals(x, triangles) if self.body.is_shell else corner_normals(x, triangles).reshape(-1, 3)
         bounds = find_bounds(points)
         self.mesh.GetPointsAttr().Set(Vt.Vec3fArray.FromNumpy(points), time)
         self.mesh.GetExtentAttr().Set(Vt.Vec3fArray.FromNumpy(bounds), time)

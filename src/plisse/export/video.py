@@ -14,9 +14,10 @@ from typing import IO
 import numpy as np
 
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats
+from plisse.core.mesh import Floats, find_bounds
 from plisse.export.target import Summary, Told, need, quiet, whole_file
-from plisse.pictures.render import Body, Camera, draw, find_outermost, find_reach, frame
+from plisse.pictures.camera import Camera, aim, find_outermost
+from plisse.pictures.render import draw, find_reach
 from plisse.runs.recording import Recording
 
 SIZE = (1280, 720)  # pixels
@@ -95,16 +96,12 @@ def watch(recording: Recording, size: tuple[int, int]) -> tuple[Camera, Floats]:
     shown = [body for body in recording.bodies if body.framed]
     for number in recording.numbers:
         x = recording.positions(number)
-        cloth = np.concatenate([x[body.first : body.last] for body in shown])
-        outermost = find_outermost(np.concatenate([outermost, cloth]), size=size)
-        framed = _grow(framed, cloth)
-        everything = _grow(everything, x)
-    return frame([Body(outermost, np.empty((0, 3), np.int32))], size=size), find_reach(framed, everything)
-
-
-def _grow(box: Floats, x: Floats) -> Floats:
-    points = np.concatenate([box, x])
-    return np.stack([points.min(axis=0), points.max(axis=0)])
+        for body in shown:
+            part = x[body.first : body.last]
+            outermost = find_outermost(np.concatenate([outermost, find_outermost(part, size=size)]), size=size)
+            framed = find_bounds(np.concatenate([framed, find_bounds(part)]))
+        everything = find_bounds(np.concatenate([everything, find_bounds(x)]))
+    return aim(outermost, size=size), find_reach(framed, everything)
 
 
 @contextmanager
