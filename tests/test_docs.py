@@ -24,7 +24,7 @@ from plisse.shapes.catalogue import SHAPES, shape_parameters
 
 ROOT = Path(__file__).parents[1]
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/*.md"))]
-CODE = [ROOT / "README.md", ROOT / "docs/architecture.md", ROOT / "docs/extending.md"]
+CODE = [ROOT / "README.md", *(ROOT / f"docs/{name}.md" for name in ("architecture", "extending", "python"))]
 WALK = ROOT / "docs/first-scene.md"
 # what pages speak of without writing it out, at a size for a test
 AT_HAND = {

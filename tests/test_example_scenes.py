@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ from plisse.cli import main
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Mesh
 from plisse.loading.examples import EXAMPLES, copy_example, list_examples, list_gallery
+from plisse.meshes.surfaces import load_surface
+from plisse.scene.sources import MeshSource
 from tests.reading import read_mesh
 
 G = 9.81
@@ -297,6 +299,40 @@ def check_stack(found: Outcome) -> None:
     assert found.x[:, :, 2].min() > found.contact["offset"]
 
 
+def check_hem(found: Outcome) -> None:
+    check_rest(found)
+    x, r = found.x[-1][: len(found.start)], np.linalg.norm(found.start[:, :2], axis=1)
+    # it lies on the table, and its hem hangs level and clear of the floor, 70 cm of cloth beyond the middle
+    assert found.contact["offset"] < x[r < 0.35, 2].min() - 0.72 < found.near
+    hem = x[r > 0.69]
+    assert len(hem) > 40 and hem[:, 2] == pytest.approx(0.46, abs=0.03)
+    # in few folds that swing far out and in, on both levels
+    assert np.ptp(np.linalg.norm(hem[:, :2], axis=1)) > 0.15
+    assert all(6 <= level["metrics"]["folds"] <= 13 for level in found.levels)
+    assert np.abs(x[:, :2].mean(axis=0)).max() < 0.01
+
+
+def check_skirt(found: Outcome) -> None:
+    check_rest(found)
+    x, start = found.x[-1], found.start
+    # the panels are two quarters of a ring from 24 cm to 69 cm, and hang without being stretched
+    mesh = Mesh(x, found.triangles)
+    ends = x[mesh.boundary_edges]
+    below = ends[:, 0, 2] < -0.1
+    assert np.linalg.norm(ends[below, 1] - ends[below, 0], axis=1).sum() == pytest.approx(np.pi * 0.69, rel=0.01)
+    assert mesh.triangle_areas.sum() == pytest.approx(np.pi / 2 * (0.69**2 - 0.24**2), rel=0.01)
+    assert np.array_equal(ends[~below].reshape(-1, 3)[:, 2], np.zeros(160))
+    # the hem is lower than that of the cone, and in folds
+    hem = np.flatnonzero(start[:, 2] < start[:, 2].min() + 1e-6)
+    hem = hem[np.argsort(np.arctan2(start[hem, 1], start[hem, 0]))]
+    assert len(hem) == 40 and -0.46 < x[hem, 2].mean() < start[hem, 2].mean() - 0.02
+    radius = np.linalg.norm(x[hem, :2], axis=1)
+    outer = radius > radius.mean()
+    assert 5 <= (outer & ~np.roll(outer, 1)).sum() <= 14 and np.ptp(radius) > 0.05
+    # outside of the hips
+    assert (np.linalg.norm(x - [0, 0, -0.12], axis=1) > 0.135 - 2e-3).all()
+
+
 @dataclass(frozen=True)
 class Small:
     """Overrides that make an example small, and what must be true of its run."""
@@ -318,7 +354,9 @@ RUNS = {
     "twisted-ribbon": Small([TWO, "shell.vertices=160"], check_ribbon),
     "walk": Small(["shell.vertices=150", "time.duration=0.9"], check_walk),
     "paper": Small(["shell.vertices=289", "collider.1.subdivisions=2"], check_paper),
+    "skirt": Small([TWO, "collider.subdivisions=2"], check_skirt),
     "falling-stack": Small([*STACK, "collider.0.vertices=300", "time.duration=0.8"], check_stack),
+    "hem": Small([TWO, "shell.vertices=200", "collider.0.vertices=300"], check_hem),
 }
 
 
@@ -341,6 +379,32 @@ def test_every_example_has_its_numbers_here() -> None:
 @pytest.mark.parametrize("name", RUNS)
 def test_example(name: str, tmp_path: Path) -> None:
     RUNS[name].check(run_example(name, RUNS[name].sets, tmp_path))
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_the_hem_is_what_makes_the_folds_few_and_wide(tmp_path: Path) -> None:
+    found = run_example("hem", [*RUNS["hem"].sets, "shell.region=[]"], tmp_path)
+    check_rest(found)
+    assert all(level["metrics"]["folds"] >= 15 for level in found.levels)
+    hem = found.x[-1][: len(found.start)][np.linalg.norm(found.start[:, :2], axis=1) > 0.69]
+    assert np.ptp(np.linalg.norm(hem[:, :2], axis=1)) < 0.13
+
+
+def test_the_skirt_is_cut_from_a_flat_pattern(tmp_path: Path) -> None:
+    copy_example("skirt", tmp_path)
+    mesh = load_surface(MeshSource(file="skirt.obj"), tmp_path).mesh
+    assert mesh.uv is not None and len(mesh.boundary_edges) == 80
+    pattern = replace(mesh, rest=np.concatenate([mesh.uv, np.zeros((len(mesh.uv), 3, 1))], axis=2))
+    # two quarters of a ring, from 24 cm to 69 cm
+    assert pattern.triangle_areas.sum() == pytest.approx(np.pi / 2 * (0.69**2 - 0.24**2), rel=2e-3)
+    # the cone is this pattern, sewn along two seams
+    np.testing.assert_allclose(pattern.triangle_areas, mesh.triangle_areas, rtol=2e-3)
+    sides = pattern.hinge_sides()
+    apart = np.abs(sides[0][:, :2] - sides[1][:, :2]).max(axis=(1, 2)) > 1e-3
+    assert apart.sum() == 2 * 14
+    (tmp_path / "skirt.toml").unlink()
+    with pytest.raises(SceneError, match=r"skirt\.obj already exists"):
+        copy_example("skirt", tmp_path)
 
 
 def test_the_walk_is_a_sequence_of_one_mesh(tmp_path: Path) -> None:

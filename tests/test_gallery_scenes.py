@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import plisse.runs.climb
+import plisse.runs.album
 from plisse.cli import main
 from plisse.core.mesh import Floats, Mesh
 from plisse.pictures.render import render
@@ -323,7 +323,7 @@ def test_every_scene_has_its_numbers_here() -> None:
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Most of a small run would be its pictures."""
     for name in ("render", "render_strip"):
-        monkeypatch.setattr(plisse.runs.climb, name, lambda path, *_, **__: path.write_bytes(b""))
+        monkeypatch.setattr(plisse.runs.album, name, lambda path, *_, **__: path.write_bytes(b""))
 
 
 @pytest.mark.parametrize(
@@ -331,7 +331,7 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_scene(name: str, variant: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     if name in PICTURED:
-        request.getfixturevalue("monkeypatch").setattr(plisse.runs.climb, "render", partial(render, size=(160, 120)))
+        request.getfixturevalue("monkeypatch").setattr(plisse.runs.album, "render", partial(render, size=(160, 120)))
     else:
         request.getfixturevalue("no_pictures")
     small = SCENES[name]

@@ -1,16 +1,12 @@
 """Plissé: cloth and shells with guaranteed intersection-free frictional contact.
 
-For example::
-
-    scene = plisse.load("tablecloth.toml")
-    ladder = plisse.build_hierarchy(scene, ".")
-    newton, clock = plisse.make_newton(threads=2), plisse.Clock()
-    for state in plisse.preview(ladder, newton, clock):
-        ...  # stop iterating and it is interrupted
-    for fine in plisse.refine(ladder, newton, clock, state):
-        ...  # a change of the scene: plisse.preview(ladder.changed(scene, "."), newton, clock, state)
-    plisse.run_scene(scene, Path("."), Path("runs/tablecloth"), threads=2)
-    plisse.export_run(Path("runs/tablecloth"), Path("tablecloth.usdc"))
+session = plisse.open_session("tablecloth.toml", threads=2)
+for state in session.preview():
+    ...  # stop iterating and it is interrupted
+for state in session.refine():
+    ...  # a change of the scene: session.change(scene), then session.preview() again
+plisse.run_scene(plisse.load("tablecloth.toml"), ".", "runs/tablecloth", threads=2)
+plisse.export_run("runs/tablecloth", "tablecloth.usdc")
 """
 
 from __future__ import annotations
@@ -21,68 +17,121 @@ from typing import TYPE_CHECKING, Any
 from plisse.core.version import __version__
 
 if TYPE_CHECKING:
-    from plisse.core.errors import SceneError
-    from plisse.core.potential import Clock
+    from plisse.core.bodies import Bodies
+    from plisse.core.derivatives import check_potential
+    from plisse.core.errors import IntersectionError, SceneError
+    from plisse.core.forces import forces
+    from plisse.core.grid import Grid
+    from plisse.core.mesh import Mesh
+    from plisse.core.potential import Clock, Potential, Sum
     from plisse.core.state import State
     from plisse.export import export_run
     from plisse.loading.scene_file import load_scene as load
-    from plisse.progressive.assemble import System, assemble
-    from plisse.progressive.dynamics import animate
-    from plisse.progressive.ladder import Ladder, build_hierarchy
-    from plisse.progressive.quasistatics import preview, refine, relax, settle
+    from plisse.loading.scene_table import scene_from_dict, scene_to_dict
+    from plisse.progressive.integrators import BDF2, Euler, Integrator, Statics
+    from plisse.progressive.march import Pace, march
+    from plisse.progressive.metrics import count_folds, curvature_distance, curvatures, position_error
+    from plisse.progressive.report import Report
+    from plisse.progressive.session import Session
+    from plisse.runs.opening import open_session
+    from plisse.runs.recording import Recording, open_recording
+    from plisse.runs.report import read_report
     from plisse.runs.run import refine_run, run_scene
+    from plisse.scene.citations import cite
+    from plisse.scene.scene import Scene
     from plisse.solve.newton import Newton, make_newton
+    from plisse.solve.problem import Problem
 
 # where each public name lives; imported at first use, so that `plisse --help` stays quick
 _HOMES = {
-    "Clock": ("plisse.core.potential", "Clock"),
-    "Ladder": ("plisse.progressive.ladder", "Ladder"),
-    "Newton": ("plisse.solve.newton", "Newton"),
-    "SceneError": ("plisse.core.errors", "SceneError"),
-    "State": ("plisse.core.state", "State"),
-    "System": ("plisse.progressive.assemble", "System"),
-    "animate": ("plisse.progressive.dynamics", "animate"),
-    "assemble": ("plisse.progressive.assemble", "assemble"),
-    "build_hierarchy": ("plisse.progressive.ladder", "build_hierarchy"),
-    "export_run": ("plisse.export", "export_run"),
-    "load": ("plisse.loading.scene_file", "load_scene"),
-    "make_newton": ("plisse.solve.newton", "make_newton"),
-    "preview": ("plisse.progressive.quasistatics", "preview"),
-    "refine": ("plisse.progressive.quasistatics", "refine"),
-    "refine_run": ("plisse.runs.run", "refine_run"),
-    "relax": ("plisse.progressive.quasistatics", "relax"),
-    "run_scene": ("plisse.runs.run", "run_scene"),
-    "settle": ("plisse.progressive.quasistatics", "settle"),
+    "BDF2": "plisse.progressive.integrators",
+    "Bodies": "plisse.core.bodies",
+    "Clock": "plisse.core.potential",
+    "Euler": "plisse.progressive.integrators",
+    "Grid": "plisse.core.grid",
+    "Integrator": "plisse.progressive.integrators",
+    "IntersectionError": "plisse.core.errors",
+    "Mesh": "plisse.core.mesh",
+    "Newton": "plisse.solve.newton",
+    "Pace": "plisse.progressive.march",
+    "Potential": "plisse.core.potential",
+    "Problem": "plisse.solve.problem",
+    "Recording": "plisse.runs.recording",
+    "Report": "plisse.progressive.report",
+    "Scene": "plisse.scene.scene",
+    "SceneError": "plisse.core.errors",
+    "Session": "plisse.progressive.session",
+    "State": "plisse.core.state",
+    "Statics": "plisse.progressive.integrators",
+    "Sum": "plisse.core.potential",
+    "check_potential": "plisse.core.derivatives",
+    "cite": "plisse.scene.citations",
+    "count_folds": "plisse.progressive.metrics",
+    "curvature_distance": "plisse.progressive.metrics",
+    "curvatures": "plisse.progressive.metrics",
+    "export_run": "plisse.export",
+    "forces": "plisse.core.forces",
+    "load": "plisse.loading.scene_file:load_scene",
+    "make_newton": "plisse.solve.newton",
+    "march": "plisse.progressive.march",
+    "open_recording": "plisse.runs.recording",
+    "open_session": "plisse.runs.opening",
+    "position_error": "plisse.progressive.metrics",
+    "read_report": "plisse.runs.report",
+    "refine_run": "plisse.runs.run",
+    "run_scene": "plisse.runs.run",
+    "scene_from_dict": "plisse.loading.scene_table",
+    "scene_to_dict": "plisse.loading.scene_table",
 }
 
 __all__ = [
+    "BDF2",
+    "Bodies",
     "Clock",
-    "Ladder",
+    "Euler",
+    "Grid",
+    "Integrator",
+    "IntersectionError",
+    "Mesh",
     "Newton",
+    "Pace",
+    "Potential",
+    "Problem",
+    "Recording",
+    "Report",
+    "Scene",
     "SceneError",
+    "Session",
     "State",
-    "System",
+    "Statics",
+    "Sum",
     "__version__",
-    "animate",
-    "assemble",
-    "build_hierarchy",
+    "check_potential",
+    "cite",
+    "count_folds",
+    "curvature_distance",
+    "curvatures",
     "export_run",
+    "forces",
     "load",
     "make_newton",
-    "preview",
-    "refine",
+    "march",
+    "open_recording",
+    "open_session",
+    "position_error",
+    "read_report",
     "refine_run",
-    "relax",
     "run_scene",
-    "settle",
+    "scene_from_dict",
+    "scene_to_dict",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'plisse' has no attribute {name!r}")
-    module, attribute = _HOMES[name]
-    return getattr(import_module(module), attribute)
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(import_module(module), attribute or name)
 
 
 def __dir__() -> list[str]:

@@ -16,7 +16,7 @@ from plisse.bench.cusick import (
     wave_start,
 )
 from plisse.core.errors import SceneError
-from plisse.progressive.ladder import build_hierarchy
+from plisse.runs.opening import open_session
 from plisse.scene.presets import PRESETS
 from plisse.shapes.catalogue import disc
 
@@ -52,11 +52,11 @@ def test_verdicts():
 
 
 def test_starts_are_admissible_and_held_on_the_plate():
-    ladder = build_hierarchy(cusick_scene(PRESETS["leather"], rings=10, levels=1), ".")
-    system = ladder.system(0, start=wave_start(ladder, 5).x)
-    system.check_start()
-    r = np.hypot(*ladder.hierarchy.levels[0].bodies[0].X[:, :2].T)
-    np.testing.assert_array_equal(~system.free[: system.n_shell], r <= SUPPORT + 1e-6)
+    ladder = open_session(cusick_scene(PRESETS["leather"], rings=10, levels=1)).ladder
+    problem = ladder.problem(0, start=wave_start(ladder, 5).x)
+    problem.check_distances()
+    r = np.hypot(*ladder.hierarchy.levels[0][0].X[:, :2].T)
+    np.testing.assert_array_equal(~problem.free[: problem.bodies.n_simulated], r <= SUPPORT + 1e-6)
 
 
 def test_rings_must_meet_the_support():

@@ -137,9 +137,9 @@ def test_a_mesh_that_is_not_manifold_is_refused(
 
 
 def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import plisse.runs.climb
+    import plisse.progressive.session
 
-    settle = plisse.runs.climb.settle
+    settle = plisse.progressive.session.march
 
     def interrupted(*arguments: Any, **options: Any) -> Iterator[State]:
         for number, state in enumerate(settle(*arguments, **options)):
@@ -147,7 +147,7 @@ def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatc
                 raise KeyboardInterrupt
             yield state
 
-    monkeypatch.setattr(plisse.runs.climb, "settle", interrupted)
+    monkeypatch.setattr(plisse.progressive.session, "march", interrupted)
     assert run(scene, tmp_path / "run", "shell.vertices=100") == 130
     report = json.loads((tmp_path / "run" / "report.json").read_text())
     assert report["levels"][0]["newton_iterations"] == 3
@@ -157,9 +157,9 @@ def test_interruption_keeps_what_is_done(scene: Path, tmp_path: Path, monkeypatc
 def test_interruption_while_a_picture_is_drawn_keeps_the_level(
     scene: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import plisse.runs.climb
+    import plisse.runs.album
 
-    draw, calls = plisse.runs.climb.render, []
+    draw, calls = plisse.runs.album.render, []
 
     def interrupted(*arguments: Any, **options: Any) -> None:
         calls.append(arguments)
@@ -167,7 +167,7 @@ def test_interruption_while_a_picture_is_drawn_keeps_the_level(
             raise KeyboardInterrupt
         draw(*arguments, **options)
 
-    monkeypatch.setattr(plisse.runs.climb, "render", interrupted)
+    monkeypatch.setattr(plisse.runs.album, "render", interrupted)
     out = tmp_path / "run"
     assert run(scene, out, "shell.vertices=100") == 130
     level = json.loads((out / "report.json").read_text())["levels"][0]

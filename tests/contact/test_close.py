@@ -19,7 +19,7 @@ def folded(angle: float, times: int) -> tuple[Mesh, Floats]:
     x = X.copy()
     x[3] = [0.1 * np.cos(turn), 0.0, 0.1 * np.sin(turn)]
     for _ in range(times):
-        mesh, U, _ = subdivide(mesh, rule="linear")
+        mesh, U = subdivide(mesh, rule="linear")
         x = U(x)
     return mesh, frozen(x)
 

@@ -12,13 +12,13 @@ import ipctk
 import numpy as np
 import pytest
 from tests.contact.test_barrier import KAPPA, STATES, Oracle, assemble, make_surface
+from tests.progressive.scenes import states
 from tests.scenes import tough
 
 from plisse.contact.barrier import Barrier
 from plisse.core.potential import Clock, DenseBlocks, Hessian
 from plisse.loading.geometry import load_geometry
-from plisse.progressive import dynamics
-from plisse.progressive.assemble import System
+from plisse.progressive.scene_problem import SceneProblem
 from plisse.progressive.steps import Step, solve_step
 from plisse.solve.linear import make_solver
 from plisse.solve.newton import Newton
@@ -48,21 +48,23 @@ def test_the_clamped_hessian_is_that_of_ipctk(name):
     assert abs(ours - theirs).max() <= 1e-8 * abs(theirs).max()
 
 
-def make_system(scene, kind):
-    system = System(scene, load_geometry(scene, Path()))
-    barrier = system.barrier
-    system.barrier = kind(system.surface, kappa=barrier._kappa, margin=barrier._margin)
-    return system
+def make_problem(scene, kind):
+    problem = SceneProblem(scene, load_geometry(scene, Path()))
+    barrier = problem.barrier
+    other = kind(barrier.surface, kappa=barrier._kappa, margin=barrier._margin)
+    problem._contact = [other, *problem._contact[1:]]
+    problem._compose(None)
+    return problem
 
 
-def count_iterations(system, state, previous):
+def count_iterations(problem, state, previous):
     """Newton iterations of the implicit Euler step that leads on from `previous`, each solve on its own."""
-    scene, h = system.scene, system.scene.time.step
+    scene, h = problem.scene, problem.scene.time.step
     x, v = previous.x, previous.v
-    step = Step(x, system.prescribed(x, state.time), x + h * v, h, h * v, system.step_potentials(x, v, h, h * v))
+    step = Step(x, problem.prescribed(x, state.time), x + h * v, h, h * v, problem.lagged(x, v, h, h * v))
     newton = Newton(make_solver(scene.solver.linear, threads=1))
-    stop = np.sqrt(system.free.sum()) * h * scene.solver.tol
-    iterates = list(solve_step(system, newton, step, Clock(), stop=stop, max_iterations=200, bring_iterations=200))
+    stop = np.sqrt(problem.free.sum()) * h * scene.solver.tol
+    iterates = list(solve_step(problem, newton, step, Clock(), stop=stop, max_iterations=200, bring_iterations=200))
     assert iterates[-1].converged
     return len(iterates)
 
@@ -81,15 +83,15 @@ CASES = {
 def test_needs_no_more_iterations_than_the_projected_hessian(name, record_property):
     make, steps = CASES[name]
     scene = make().scene
-    ours, theirs = make_system(scene, Barrier), make_system(scene, Clamped)
+    ours, theirs = make_problem(scene, Barrier), make_problem(scene, Clamped)
     newton, previous, counts = Newton(make_solver(scene.solver.linear, threads=1)), None, []
-    for state in dynamics.animate(make_system(scene, Clamped), newton, Clock()):
+    for state in states(make_problem(scene, Clamped), newton):
         if not state.accepted:
             continue
         # both start from the same state, so that small differences do not add up over the steps
         if state.step in steps:
             assert state.contacts > 20
-            counts.append([count_iterations(system, state, previous) for system in (ours, theirs)])
+            counts.append([count_iterations(problem, state, previous) for problem in (ours, theirs)])
         previous = state
         if state.step >= steps[-1]:
             break

@@ -7,12 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plisse.core.errors import SceneError
-from plisse.core.values import Box, Choice, Count, Factors, Flag, Indices, Number, Or, Three, Turn, Word
+from plisse.core.values import Box, Choice, Count, Counts, Factors, Flag, Indices, Number, Or, Three, Turn, Word
 
 NOT_NUMBERS = [True, None, [], {}, (1,), "x", "", math.nan, math.inf, -math.inf, "1e999", 10**400, b"1"]
 KINDS = [
-    Number("m", above=0), Number(least=-1, most=1), Count(1, 9), Three("m/s"), Turn(), Factors(), Choice(("a", "bee")),
-    Flag(), Word(), Indices(), Box(), Or((Number("m", above=0), Choice(("auto",)))), Or((Number(above=1), Flag())),
+    Number("m", above=0), Number(least=-1, most=1), Count(1, 9), Counts(), Three("m/s"), Turn(), Factors(),
+    Factors("m"), Choice(("a", "bee")), Flag(), Word(), Indices(), Box(),
+    Or((Number("m", above=0), Choice(("auto",)))), Or((Number(above=1), Flag())),
 ]  # fmt: skip
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.dates(),

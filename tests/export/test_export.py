@@ -199,7 +199,7 @@ def test_alembic_keeps_uneven_times(tmp_path: Path) -> None:
 def read_accessor(file: pygltflib.GLTF2, number: int) -> np.ndarray:
     accessor = file.accessors[number]
     view = file.bufferViews[accessor.bufferView]
-    width = {"SCALAR": 1, "VEC3": 3}[accessor.type]
+    width = {"SCALAR": 1, "VEC2": 2, "VEC3": 3}[accessor.type]
     kind = {pygltflib.FLOAT: "<f4", pygltflib.UNSIGNED_INT: "<u4"}[accessor.componentType]
     found = np.frombuffer(file.binary_blob(), kind, accessor.count * width, view.byteOffset).reshape(-1, width)
     assert np.array_equal(found.min(axis=0), accessor.min) and np.array_equal(found.max(axis=0), accessor.max)

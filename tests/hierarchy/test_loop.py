@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plisse.core.mesh import Mesh, check_manifold
-from plisse.hierarchy.hierarchy import build_levels, is_flat
 from plisse.hierarchy.loop import loop, midpoints, split_triangles, subdivide
+from plisse.hierarchy.subdivision import Subdivision, is_flat
 from plisse.shapes.catalogue import box, cylinder, disc, grid, sphere, torus
 
 MESHES = {
@@ -37,7 +37,8 @@ def characteristic(mesh: Mesh) -> int:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_rows_sum_to_one_and_are_not_negative(mesh: Mesh, rule: str) -> None:
-    _, P, U = subdivide(mesh, rule=rule)
+    _, P = subdivide(mesh, rule=rule)
+    U = P.along
     for matrix in (P.matrix, U.matrix):
         assert matrix.shape == (len(mesh.X) + len(mesh.edges), len(mesh.X))
         assert matrix.sum(axis=1) == pytest.approx(1.0)
@@ -59,7 +60,8 @@ def test_even_vertices_keep_their_numbers(mesh: Mesh) -> None:
         assert (parts[corner, :, 1:] >= n).all()
     assert (parts[3] >= n).all()
     # the vertex n + e lies on edge e: the two parts at its ends have it
-    _, P, U = subdivide(mesh, rule="loop")
+    _, P = subdivide(mesh, rule="loop")
+    U = P.along
     for e, (i, j) in enumerate(mesh.edges):
         assert set(U.matrix[[n + e]].indices) == {i, j}
         assert P.matrix[n + e, i] == P.matrix[n + e, j] >= 0.375
@@ -67,7 +69,7 @@ def test_even_vertices_keep_their_numbers(mesh: Mesh) -> None:
 
 def test_boundary_is_fixed_with_midpoints_inserted(mesh: Mesh) -> None:
     x = np.random.default_rng(0).normal(size=mesh.X.shape)
-    fine, P, _ = subdivide(mesh, rule="loop")
+    fine, P = subdivide(mesh, rule="loop")
     y = P(x)
     on_boundary = np.unique(mesh.boundary_edges)
     assert (y[on_boundary] == x[on_boundary]).all()
@@ -108,22 +110,22 @@ def test_loop_weights_at_irregular_vertices() -> None:
 def test_prolongation_commutes_with_affine_maps(seed: int, name: str, rule: str) -> None:
     rng = np.random.default_rng(seed)
     A, b, x = rng.normal(size=(3, 3)), rng.normal(size=3), rng.normal(size=MESHES[name].X.shape)
-    _, P, _ = subdivide(MESHES[name], rule=rule)
+    _, P = subdivide(MESHES[name], rule=rule)
     assert P(x @ A.T + b) == pytest.approx(P(x) @ A.T + b, abs=1e-12)
 
 
 def test_restriction_is_the_transpose(mesh: Mesh) -> None:
     P = loop(mesh)
     g = np.random.default_rng(3).normal(size=(P.matrix.shape[0], 3))
-    assert P.restrict(g) == pytest.approx(P.matrix.T @ g)
+    assert P.pull_back(mesh.X, g) == pytest.approx(P.matrix.T @ g)
     assert P(mesh.X) == pytest.approx(P.matrix @ mesh.X)
 
 
 @pytest.mark.parametrize("rule", RULES)
 def test_finer_meshes_are_manifold(mesh: Mesh, rule: str) -> None:
-    hierarchy = build_levels([mesh], levels=3, rules=[rule])
+    hierarchy = Subdivision([mesh], levels=3, rules=[rule])
     for level, finer in pairwise(hierarchy.levels):
-        (a,), (b,) = level.bodies, finer.bodies
+        (a,), (b,) = level, finer
         check_manifold(b, "the finer mesh")
         assert len(b.triangles) == 4 * len(a.triangles)
         assert len(b.X) == len(a.X) + len(a.edges)
@@ -134,7 +136,7 @@ def test_finer_meshes_are_manifold(mesh: Mesh, rule: str) -> None:
 @pytest.mark.parametrize("name", CLOSED)
 def test_closed_meshes_keep_their_genus_and_their_outside(name: str) -> None:
     for rule in RULES:
-        fine = build_levels([MESHES[name]], levels=3, rules=[rule]).levels[-1].bodies[0]
+        fine = Subdivision([MESHES[name]], levels=3, rules=[rule]).levels[-1][0]
         assert fine.is_closed
         assert characteristic(fine) == CLOSED[name]
         assert fine.volume > 0.0
@@ -144,8 +146,8 @@ def test_closed_meshes_keep_their_genus_and_their_outside(name: str) -> None:
 @pytest.mark.parametrize("name", FLAT)
 def test_flat_meshes_keep_area_plane_and_orientation(name: str, rule: str) -> None:
     coarse = MESHES[name]
-    for level in build_levels([coarse], levels=4, rules=[rule]).levels[1:]:
-        (fine,) = level.bodies
+    for level in Subdivision([coarse], levels=4, rules=[rule]).levels[1:]:
+        (fine,) = level
         a, b, c = (fine.X[fine.triangles[:, k]] for k in range(3))
         up = np.cross(b - a, c - a)[:, 2]
         assert up.min() > 0.0
@@ -155,49 +157,47 @@ def test_flat_meshes_keep_area_plane_and_orientation(name: str, rule: str) -> No
 
 @pytest.mark.parametrize("rule", RULES)
 def test_rest_shapes_follow_the_prolongation(mesh: Mesh, rule: str) -> None:
-    hierarchy = build_levels([mesh], levels=4, rules=[rule])
+    hierarchy = Subdivision([mesh], levels=4, rules=[rule])
     assert hierarchy.finest == 3
-    assert hierarchy.rules == (rule,)
+    assert hierarchy._rules == (rule,)
     for coarse in range(4):
         P = hierarchy.between(coarse, 3)
-        assert P(hierarchy.levels[coarse].bodies[0].X) == pytest.approx(hierarchy.levels[3].bodies[0].X, abs=1e-14)
-    assert hierarchy.levels[0].bodies[0] is mesh
-    assert hierarchy.levels[3].prolongation is None
+        assert P(hierarchy.levels[coarse][0].X) == pytest.approx(hierarchy.levels[3][0].X, abs=1e-14)
+    assert hierarchy.levels[0][0] is mesh
+    assert hierarchy.given == 0
     assert hierarchy.between(0, 3) is hierarchy.between(0, 3)
 
 
 def test_steps_compose() -> None:
-    hierarchy = build_levels([grid(resolution=3)], levels=4, rules=["loop"])
+    hierarchy = Subdivision([grid(resolution=3)], levels=4, rules=["loop"])
     x = np.random.default_rng(4).normal(size=(16, 3))
     step_by_step = x
-    for level in hierarchy.levels[:-1]:
-        assert level.prolongation is not None
-        step_by_step = level.prolongation(step_by_step)
+    for level in range(3):
+        step_by_step = hierarchy.between(level, level + 1)(step_by_step)
     assert hierarchy.between(0, 3)(x) == pytest.approx(step_by_step, abs=1e-13)
     assert (hierarchy.between(2, 2)(hierarchy.between(0, 2)(x)) == hierarchy.between(0, 2)(x)).all()
 
 
 def test_bodies_grow_by_their_own_rules() -> None:
     bodies = [grid(resolution=3), sphere(subdivisions=1), disc(rings=2)]
-    hierarchy = build_levels(bodies, levels=3, rules=["loop", None, "linear"])
-    alone = [build_levels([body], levels=3, rules=[rule]) for body, rule in zip(bodies, hierarchy.rules, strict=True)]
+    hierarchy = Subdivision(bodies, levels=3, rules=["loop", None, "linear"])
+    alone = [Subdivision([body], levels=3, rules=[rule]) for body, rule in zip(bodies, hierarchy._rules, strict=True)]
     x = [np.random.default_rng(k).normal(size=body.X.shape) for k, body in enumerate(bodies)]
     expected = [one.between(0, 2)(part) for one, part in zip(alone, x, strict=True)]
     assert hierarchy.between(0, 2)(np.concatenate(x)) == pytest.approx(np.concatenate(expected))
     assert hierarchy.between(0, 2, bodies=2)(np.concatenate(x[:2])) == pytest.approx(np.concatenate(expected[:2]))
     for level in hierarchy.levels:
-        assert level.bodies[1] is bodies[1]
-    upsampling = hierarchy.levels[0].upsampling
-    assert upsampling is not None
+        assert level[1] is bodies[1]
+    upsampling = hierarchy.between(0, 1).along
     assert upsampling(np.concatenate(x)) == pytest.approx(
         np.concatenate([midpoints(bodies[0])(x[0]), x[1], midpoints(bodies[2])(x[2])])
     )
 
 
 def test_loop_of_a_sphere_shrinks_a_little_and_stays_round() -> None:
-    levels = build_levels([sphere(0.25, subdivisions=1)], levels=4, rules=["loop"]).levels
-    volumes = [level.bodies[0].volume for level in levels]
-    radii = [np.linalg.norm(level.bodies[0].X, axis=1) for level in levels]
+    levels = Subdivision([sphere(0.25, subdivisions=1)], levels=4, rules=["loop"]).levels
+    volumes = [level[0].volume for level in levels]
+    radii = [np.linalg.norm(level[0].X, axis=1) for level in levels]
     assert all(fine < coarse for coarse, fine in pairwise([r.max() for r in radii]))
     losses = -np.diff([r.mean() for r in radii])
     assert all(fine < 0.5 * coarse for coarse, fine in pairwise(losses))  # it converges
@@ -218,9 +218,7 @@ def test_loop_smooths_what_midpoints_leave() -> None:
         )
 
     for rule, factor in (("loop", 0.7), ("linear", 1.0)):
-        angles = [
-            sharpest(level.bodies[0]) for level in build_levels([sphere(subdivisions=0)], levels=4, rules=[rule]).levels
-        ]
+        angles = [sharpest(level[0]) for level in Subdivision([sphere(subdivisions=0)], levels=4, rules=[rule]).levels]
         assert all(fine <= factor * coarse + 1e-6 for coarse, fine in pairwise(angles))
         assert (angles[-1] < 0.3 * angles[0]) == (rule == "loop")
 

@@ -9,8 +9,8 @@ from plisse.core.errors import SceneError
 from plisse.loading.geometry import load_geometry
 from plisse.loading.placement import GAP
 from plisse.loading.scene_table import scene_from_dict, scene_to_dict
-from plisse.progressive.assemble import System
 from plisse.progressive.feasibility import check_start
+from plisse.progressive.scene_problem import SceneProblem
 
 CLOTH = {"name": "cloth", "shape": "grid", "resolution": 6}
 BALL = {"name": "ball", "shape": "sphere", "subdivisions": 2, "translate": [0.5, -0.2, 1.0]}
@@ -27,9 +27,9 @@ def place(*bodies, **more):
     for collider, mesh in zip(scene.colliders, geometry.colliders, strict=True):
         found[collider.name] = None if mesh is None else mesh.X
     # nothing starts in touch
-    system = System(scene, geometry)
-    check_start(system)
-    assert system.contact_count(system.x0) == 0
+    problem = SceneProblem(scene, geometry)
+    check_start(problem)
+    assert problem.contact_count(problem.x0) == 0
     return scene, found
 
 

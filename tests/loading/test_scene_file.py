@@ -177,7 +177,7 @@ def test_mistakes_are_one_sentence(write, override, word):
 def test_missing_and_broken_files(tmp_path, write):
     with pytest.raises(SceneError, match="does not exist"):
         load_scene(tmp_path / "nothing.toml")
-    with pytest.raises(SceneError, match="cannot be read"):
+    with pytest.raises(SceneError, match="is a folder"):
         load_scene(tmp_path)
     with pytest.raises(SceneError, match="not valid TOML"):
         load_scene(write("[[shell"))

@@ -12,7 +12,7 @@ from tests.reading import read_mesh
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
-from plisse.meshes import obj
+from plisse.meshes import words
 from plisse.meshes.obj import read_obj_polygons, write_obj
 from plisse.meshes.ply import read_ply_polygons, write_ply
 from plisse.meshes.polygons import Polygons, clip_ears, drop_repeats, triangulate
@@ -128,7 +128,7 @@ def test_obj_in_small_pieces_is_the_same(tmp_path, monkeypatch):
     lines += [f"g part{k % 3}\nf {a}/1 {b}//2 {c}/3/4" for k, (a, b, c) in enumerate((mesh.triangles + 1).tolist())]
     path.write_text("\n".join(lines))
     whole = read_obj_polygons(path)
-    monkeypatch.setattr(obj, "PIECE", 50)
+    monkeypatch.setattr(words, "PIECE", 50)
     pieces = read_obj_polygons(path)
     np.testing.assert_array_equal(whole.X, mesh.X)
     np.testing.assert_array_equal(whole.corners.reshape(-1, 3), mesh.triangles)
@@ -356,7 +356,7 @@ def make_polygons(*rings: list[tuple[float, ...]]) -> Polygons:
 
 def areas(polygons: Polygons) -> tuple[np.ndarray, np.ndarray]:
     """Signed area along z of each triangle, and of each polygon."""
-    triangles, face = triangulate(polygons, "a")
+    triangles, face, _ = triangulate(polygons, "a")
     x = polygons.X[triangles]
     signed = 0.5 * np.cross(x[:, 1] - x[:, 0], x[:, 2] - x[:, 0])[:, 2]
     return signed, np.bincount(face, weights=signed)
@@ -367,7 +367,7 @@ def test_quads():
     dart = [(0, 0), (4, 0), (1, 1), (0, 4)]
     straight = [(0, 0), (1, 0), (2, 0), (1, 1)]
     polygons = make_polygons(kite, dart, straight, dart[1:] + dart[:1], [(0, 0), (1, 0), (1, 1), (0, 1)])
-    triangles, _ = triangulate(polygons, "a")
+    triangles, *_ = triangulate(polygons, "a")
     signed, whole = areas(polygons)
     assert (signed > 0.1).all()
     np.testing.assert_allclose(whole, [4, 4, 1, 4, 1])

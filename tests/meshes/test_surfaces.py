@@ -171,7 +171,7 @@ def test_solid_without_area_is_refused(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "word"),
-    [("missing.obj", "does not exist"), ("folder.obj", "is not a file"), ("a.blend", 'unknown format ".blend"'),
+    [("missing.obj", "does not exist"), ("folder.obj", "is a folder"), ("a.blend", 'unknown format ".blend"'),
      ("plain", "unknown format"), ("none/a.obj", "does not exist"), ("x" * 300 + ".obj", "cannot be read")],
 )  # fmt: skip
 def test_files_that_cannot_be_opened(tmp_path, name, word):
@@ -194,7 +194,7 @@ def test_no_permission(tmp_path):
 
 def test_pipes_are_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "a.obj")
-    with pytest.raises(SceneError, match="is not a file"):
+    with pytest.raises(SceneError, match="not a regular file"):
         load(tmp_path / "a.obj")
 
 

@@ -11,6 +11,7 @@ from PIL import Image
 
 from plisse.core.errors import SceneError
 from plisse.pictures.page import write_page
+from plisse.progressive.report import Report
 
 VOID = {"meta", "img", "br", "link", "hr", "input"}
 CURVATURES = {"mean": 12.5, "gaussian": 4321.0, "larger": 31.5, "smaller": 14.25}
@@ -83,11 +84,12 @@ def make_level(level: int, *, last: bool) -> dict[str, Any]:
 
 def make_report(levels: int = 3) -> dict[str, Any]:
     made = [make_level(k, last=k == levels - 1) for k in range(levels)]
-    return {"scene": "cloth & <ball>", "version": "0.3.0", "threads": 2, "wall_s": 61.25, "levels": made}
+    about = {"scene": "cloth & <ball>", "version": "0.3.0", "threads": 2, "wall_s": 61.25, "status": "done"}
+    return about | {"levels": made}
 
 
 def written(report: dict[str, Any], folder: Path) -> Page:
-    write_page(report, folder, folder / "report.html")
+    write_page(Report.from_json(report), folder, folder / "report.html")
     return Page((folder / "report.html").read_text(encoding="utf-8"))
 
 
@@ -185,15 +187,15 @@ def test_odd_histories_are_drawn_or_left_out(tmp_path: Path, history: dict[str, 
 
 
 def test_same_report_gives_the_same_bytes(tmp_path: Path) -> None:
-    write_page(make_report(), tmp_path, tmp_path / "a.html")
-    write_page(make_report(), tmp_path, tmp_path / "b.html")
+    write_page(Report.from_json(make_report()), tmp_path, tmp_path / "a.html")
+    write_page(Report.from_json(make_report()), tmp_path, tmp_path / "b.html")
     assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.html", "b.html"]
 
 
 def test_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SceneError, match="Cannot write the page"):
-        write_page(make_report(), tmp_path, tmp_path / "missing" / "report.html")
+        write_page(Report.from_json(make_report()), tmp_path, tmp_path / "missing" / "report.html")
 
 
 @pytest.mark.slow

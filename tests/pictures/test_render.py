@@ -98,7 +98,7 @@ def test_shadow_darkens_ground_and_bodies_below() -> None:
     lid = Body(*make_square(0.3, 0.6), color=RED)
     # one sample a pixel: none is half cloth, half ground
     bare = draw([lid], size=SIZE, camera=camera, supersample=1)
-    floor = draw([lid], size=SIZE, camera=camera, ground=Ground(), supersample=1)
+    floor = draw([lid], size=SIZE, camera=camera, grounds=[Ground()], supersample=1)
     changed = ~np.all(bare == floor, axis=-1)
     assert changed.any() and not (changed & is_red(bare)).any()
     assert (floor[changed] <= bare[changed]).all()
@@ -107,6 +107,21 @@ def test_shadow_darkens_ground_and_bodies_below() -> None:
     below, alone = draw([lid, table], size=SIZE, camera=camera), draw([table], size=SIZE, camera=camera)
     both = is_blue(below) & is_blue(alone)
     assert below[both].astype(int).min() < 0.7 * alone[both].astype(int).min()
+
+
+def test_tilted_grounds_hide_what_is_below_them_and_have_a_tone_of_their_own() -> None:
+    square = Body(*make_square(0.4, 0.0), color=RED)
+    right, left = Ground((0.6, 0.0, 0.8)), Ground((-0.6, 0.0, 0.8))
+    half = np.arange(SIZE[0]) < SIZE[0] // 2
+    seen = is_red(draw([square], size=SIZE, camera=ABOVE, grounds=[right]))
+    assert not (seen & half).any()
+    assert np.array_equal(seen & ~half, is_red(draw([square], size=SIZE, camera=ABOVE)) & ~half)
+    # of a valley each side is seen where it is above the other, and both are from outside only
+    valley = draw([square], size=SIZE, camera=ABOVE, grounds=[right, left])
+    assert not is_red(valley).any()
+    assert np.abs(valley[:, :60].mean() - valley[:, 100:].mean()) > 5.0
+    ceiling = Ground((0.0, 0.0, -1.0), offset=-1.0)
+    assert is_red(draw([square], size=SIZE, camera=ABOVE, grounds=[ceiling])).any()
 
 
 def test_floor_that_reaches_behind_the_camera_is_drawn() -> None:
@@ -130,7 +145,7 @@ def test_automatic_camera_holds_everything(stretch: tuple[float, float, float]) 
 def test_same_bytes_on_every_run(tmp_path: Path) -> None:
     bodies = [Body(*make_sphere(0.4, rings=12)), Body(*make_square(0.6, -0.1), color=BLUE)]
     for name in ("a", "b"):
-        render(tmp_path / f"{name}.png", bodies, size=SIZE, ground=Ground(offset=-0.4))
+        render(tmp_path / f"{name}.png", bodies, size=SIZE, grounds=[Ground(offset=-0.4)])
     assert (tmp_path / "a.png").read_bytes() == (tmp_path / "b.png").read_bytes()
     assert Image.open(tmp_path / "a.png").size == SIZE
 

@@ -1,12 +1,16 @@
 """The report in a terminal."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from plisse.cli import main
+from plisse.core.errors import SceneError
 from plisse.pictures.summary import summarise, verdict
+from plisse.progressive.report import Report
+from plisse.runs.report import read_report
 
 SCENE = """[[shell]]
 shape = "grid"
@@ -42,13 +46,21 @@ def test_it_has_a_verdict_a_column_a_level_and_the_time(run: Path, capsys: pytes
 
 
 def test_a_run_that_was_stopped_says_so_and_how_to_go_on(run: Path) -> None:
-    report = json.loads((run / "report.json").read_text())
-    stopped = verdict(report | {"status": "interrupted"})
+    report = read_report(run)
+    stopped = verdict(replace(report, status="interrupted"))
     assert "interrupted at step" in stopped and "--resume" in stopped
-    level = report["levels"][-1]
-    assert "NOT in equilibrium" in verdict(report | {"levels": [level | {"converged": False}]})
-    assert "3 steps did NOT meet" in verdict(report | {"levels": [level | {"unconverged_steps": 3}]})
-    assert "nothing has been computed yet" in summarise(report | {"levels": []})
+    level = report.levels[-1]
+    assert "NOT in equilibrium" in verdict(replace(report, levels=(replace(level, converged=False),)))
+    assert "3 steps did NOT meet" in verdict(replace(report, levels=(replace(level, unconverged_steps=3),)))
+    assert "nothing has been computed yet" in summarise(replace(report, levels=()))
+
+
+def test_a_report_is_the_same_after_its_json_form(run: Path) -> None:
+    report = read_report(run)
+    assert Report.from_json(json.loads(json.dumps(report.to_json()))) == report
+    assert report.levels[0].metrics is not None and report.levels[0].metrics.folds is not None
+    with pytest.raises(SceneError, match="another version"):
+        Report.from_json({"levels": [{"level": 0}]})
 
 
 def test_the_page_goes_where_it_is_asked_to(run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

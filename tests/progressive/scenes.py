@@ -1,4 +1,4 @@
-"""Small scenes for the physics tests: from tables to a System, and from there to states."""
+"""Small scenes for the physics tests: from tables to problems and sessions, and from there to states."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,14 +7,15 @@ from typing import Any
 import numpy as np
 
 from plisse.contact.check import Detector
+from plisse.core.grid import Grid
 from plisse.core.potential import Clock, Floats, Sum
-from plisse.core.state import State
+from plisse.core.state import Checkpoint, State
+from plisse.kernels.threads import use_threads
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict
-from plisse.progressive.assemble import System
-from plisse.progressive.dynamics import animate
-from plisse.progressive.quasistatics import relax
-from plisse.runs.run import use_threads
+from plisse.progressive.integrators import INTEGRATORS, Statics
+from plisse.progressive.march import Pace, march, recall
+from plisse.progressive.scene_problem import SceneProblem
 from plisse.solve.linear import make_solver
 from plisse.solve.newton import Newton
 
@@ -22,56 +23,63 @@ Table = dict[str, Any]
 NO_CONTACT = {"enabled": False}
 
 
-def make_system(shell: Table | list[Table], **rest: Any) -> System:
-    """The System of a scene given as tables; its start is checked."""
+def make_problem(shell: Table | list[Table], **rest: Any) -> SceneProblem:
+    """The problem of a scene given as tables; its start is checked."""
     use_threads(1)  # small scenes gain nothing from two
     data = {"shell": shell if isinstance(shell, list) else [shell], **rest}
     scene = scene_from_dict(data, Path())
-    system = System(scene, load_geometry(scene, Path()))
-    system.check_start()
-    return system
+    problem = SceneProblem(scene, load_geometry(scene, Path()))
+    problem.check_distances()
+    return problem
 
 
-def make_newton(system: System) -> Newton:
-    return Newton(make_solver(system.scene.solver.linear, threads=1))
+def make_newton(problem: SceneProblem) -> Newton:
+    wanted = problem.scene.solver
+    return Newton(make_solver(wanted.linear, precision=wanted.precision, threads=1))
 
 
-def states(system: System) -> Iterator[State]:
-    """Every state that the scene's own mode yields, the unfinished Newton iterates included."""
-    walk = animate if system.scene.time.mode == "dynamic" else relax
-    return walk(system, make_newton(system), Clock())
+def states(problem: SceneProblem, newton: Newton | None = None, at: Checkpoint | None = None) -> Iterator[State]:
+    """Every state that the scene's own mode yields, the unfinished Newton iterates included. at: where to go on."""
+    time, solver = problem.scene.time, problem.scene.solver
+    newton, grid = newton or make_newton(problem), Grid()
+    if at is not None:
+        recall(problem, newton, at)
+        if at.before is not None:
+            grid.put(State(0, at.state.step - 1, 0.0, *at.before))
+        grid.put(at.state)
+    if time.mode == "dynamic":
+        pace = Pace(solver.tol, time.steps, solver.max_iterations, solver.max_iterations)
+        return march(problem, INTEGRATORS[time.integrator](time.step), newton, Clock(), pace, grid)
+    last = time.max_steps + (at.state.step if at is not None else 0)
+    pace = Pace(solver.tol, last, 1, solver.max_iterations)
+    return march(problem, Statics(time.step), newton, Clock(), pace, grid)
 
 
-def accepted(system: System) -> Iterator[State]:
-    return (state for state in states(system) if state.accepted)
+def accepted(problem: SceneProblem) -> Iterator[State]:
+    return (state for state in states(problem) if state.accepted)
 
 
-def equilibrium(system: System) -> State:
+def equilibrium(problem: SceneProblem) -> State:
     """The last state of a static scene, which must have converged."""
-    *_, last = states(system)
+    *_, last = states(problem)
     assert last.converged, "no equilibrium within time.max_steps"
     return last
 
 
-def forces(system: System, x: Floats) -> Floats:
+def forces(problem: SceneProblem, x: Floats) -> Floats:
     """−∇ of everything but inertia and friction [N], shape (n, 3)."""
-    return -Sum(system.static_parts).gradient(x)
+    return -Sum(problem.potentials).gradient(x)
 
 
-def make_detector(system: System) -> Detector:
-    mesh = system.everything
-    return Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell)
-
-
-def at_x(system: System, x: float) -> np.ndarray:
+def at_x(problem: SceneProblem, x: float) -> np.ndarray:
     """Shell vertices whose rest position has this x."""
-    return np.flatnonzero(np.abs(system.shells.X[:, 0] - x) < 1e-9)
+    return np.flatnonzero(np.abs(problem.shells.X[:, 0] - x) < 1e-9)
 
 
-def without_intersections(system: System) -> Iterator[State]:
+def without_intersections(problem: SceneProblem) -> Iterator[State]:
     """All states, each of which the independent detector finds clean and which keeps its distances."""
-    detector = make_detector(system)
-    for state in states(system):
+    detector = Detector.of(problem)
+    for state in states(problem):
         assert detector.count(state.x) == 0
-        assert system.min_distance_over_offset(state.x) > 1.0
+        assert problem.clearance(state.x) > 1.0
         yield state

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_bvp
-from tests.progressive.scenes import NO_CONTACT, at_x, equilibrium, forces, make_system, states
+from tests.progressive.scenes import NO_CONTACT, at_x, equilibrium, forces, make_problem, states
 
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats
 from plisse.energies.bending import Bending
 from plisse.energies.membrane import Membrane
-from plisse.progressive.assemble import System
+from plisse.progressive.scene_problem import SceneProblem
 from plisse.shapes import catalogue as shapes
 
 E, NU, TAU = 1e6, 0.3, 1e-3  # Young's modulus [Pa], Poisson's ratio, thickness [m]
@@ -31,7 +31,7 @@ def test_pulled_strip_has_stiffness_E_thickness_width(nu: float) -> None:
             "motion": [{"time": 1.0, "translate": [strain * length, 0, 0]}],
         },
     ]
-    system = make_system(
+    problem = make_problem(
         {
             "shape": "grid", "width": length, "height": width, "resolution": [60, 4],
             "diagonals": "alternating", "pin": ends,
@@ -39,8 +39,8 @@ def test_pulled_strip_has_stiffness_E_thickness_width(nu: float) -> None:
         },
         gravity=[0, 0, 0], contact=NO_CONTACT, time={"h": 100.0}, solver={"tol": 1e-12},
     )  # fmt: skip
-    force = forces(system, equilibrium(system).x)
-    pulled, held = force[at_x(system, 0.5)].sum(axis=0), force[at_x(system, -0.5)].sum(axis=0)
+    force = forces(problem, equilibrium(problem).x)
+    pulled, held = force[at_x(problem, 0.5)].sum(axis=0), force[at_x(problem, -0.5)].sum(axis=0)
     stiffness = -pulled[0] / strain
     # the clamped ends hinder the contraction and stiffen a strip of this length by less than half a percent
     assert stiffness == pytest.approx(E * TAU * width, rel=0.005)
@@ -108,9 +108,9 @@ def test_hinge_constant_along_the_axes_of_a_rectangular_grid() -> None:
     assert hinge_constant(40, "jittered", 0.0) == pytest.approx(HINGE_CONSTANT, rel=0.03)
 
 
-def strip(cells: int, length: float, **more: Any) -> System:
+def strip(cells: int, length: float, **more: Any) -> SceneProblem:
     """A flat strip, 25 mm wide, with square cells of 0.1 / cells m and no Poisson effect."""
-    return make_system(
+    return make_problem(
         {
             "shape": "grid", "width": length, "height": 0.025, "diagonals": "alternating",
             "resolution": [round(10 * length * cells), cells // 4],
@@ -124,10 +124,10 @@ def relaxed_arc_energy(cells: int, length: float, radius: float) -> float:
     """Bending energy [J] of a weightless strip held on a circle by two columns of vertices at each end."""
     inner = length / 2 - 0.1 / cells - 1e-6
     ends = [{"box": [[-9, -9, -9], [-inner, 9, 9]]}, {"box": [[inner, -9, -9], [9, 9, 9]]}]
-    system = strip(cells, length, pin=ends)
-    system.elastic = system.model.elastic  # without its weight
-    system.x0 = rolled(system.shells, radius, 0.0)
-    return system.elastic[1].value(equilibrium(system).x)
+    problem = strip(cells, length, pin=ends)
+    problem.elastic = problem.model.elastic  # without its weight
+    problem.x0 = rolled(problem.shells, radius, 0.0)
+    return problem.elastic[1].value(equilibrium(problem).x)
 
 
 def relaxed_hinge_constant(cells: int) -> float:
@@ -161,9 +161,9 @@ def elastica_tip(length: float, load: float, rigidity: float) -> tuple[float, fl
 def cantilever_tip(cells: int) -> tuple[float, float]:
     """Reach and sag [m] of a 0.1 m strip that is clamped over one cell more."""
     cell = 0.1 / cells
-    system = strip(cells, 0.1 + cell, translate=[0.05 - cell / 2, 0, 0], pin=[{"box": [[-1, -1, -1], [0, 1, 1]]}])
-    x = equilibrium(system).x
-    tip = at_x(system, 0.05 + cell / 2)
+    problem = strip(cells, 0.1 + cell, translate=[0.05 - cell / 2, 0, 0], pin=[{"box": [[-1, -1, -1], [0, 1, 1]]}])
+    x = equilibrium(problem).x
+    tip = at_x(problem, 0.05 + cell / 2)
     return float(x[tip, 0].mean()), -float(x[tip, 2].mean())
 
 
@@ -188,7 +188,7 @@ def test_heavy_cantilever_converges_to_the_elastica_of_the_mesh_constant() -> No
 def test_inflated_sphere_obeys_the_boiler_formula(kind: str) -> None:
     radius, strain = 0.1, 2e-3
     pressure = 2 * E * TAU * strain / (radius * (1 - NU))  # p = 2 σ τ/R with σ = E ε/(1 − ν)
-    system = make_system(
+    problem = make_problem(
         {
             "shape": "sphere", "radius": radius, "subdivisions": 3,
             "pressure": {"value": pressure, "kind": kind},
@@ -196,14 +196,14 @@ def test_inflated_sphere_obeys_the_boiler_formula(kind: str) -> None:
         },
         gravity=[0, 0, 0], contact=NO_CONTACT, time={"h": 10.0}, solver={"tol": 1e-9},
     )  # fmt: skip
-    x = equilibrium(system).x
-    (inner,) = system.model.pressures
-    V0, V = inner.volume(system.x0), inner.volume(x)
+    x = equilibrium(problem).x
+    (inner,) = problem.model.pressures
+    V0, V = inner.volume(problem.x0), inner.volume(x)
     assert np.linalg.norm(x, axis=1).mean() / radius - 1 == pytest.approx(strain, rel=0.02)
     if kind == "gas":
         assert inner.pressure(x) * V == pytest.approx(pressure * V0, rel=1e-12)
     # the volume's work is the membrane's: p ΔV = 2 W to first order
-    assert inner.pressure(x) * (V - V0) == pytest.approx(2 * system.elastic[0].value(x), rel=0.02)
+    assert inner.pressure(x) * (V - V0) == pytest.approx(2 * problem.elastic[0].value(x), rel=0.02)
 
 
 # --- strain limit -----------------------------------------------------------------------------------------
@@ -211,14 +211,14 @@ def test_inflated_sphere_obeys_the_boiler_formula(kind: str) -> None:
 
 @pytest.mark.parametrize("pin", [{"corners": True}, {"box": [[-1, 0.5, -1], [1, 0.5, 1]]}])
 def test_hanging_cloth_never_exceeds_its_strain_limit(pin: dict) -> None:
-    system = make_system(
+    problem = make_problem(
         {
             "shape": "grid", "resolution": 14, "pin": [pin],
             "material": {"preset": "cotton", "density": 20000, "E": 2e4, "strain_limit": 1.06},
         },
         contact=NO_CONTACT, time={"h": 0.1, "max_steps": 60},
     )  # fmt: skip
-    assert system.strain_limit is not None
-    worst = [system.strain_limit.stretches(state.x).max() for state in states(system)]
+    assert problem.strain_limit is not None
+    worst = [problem.strain_limit.stretches(state.x).max() for state in states(problem)]
     assert max(worst) < 1.06
     assert worst[-1] > 1.03  # the limit is what holds the cloth

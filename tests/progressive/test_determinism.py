@@ -6,16 +6,18 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import plisse
 
 SCRIPT = """
 import sys
+from dataclasses import replace
 from pathlib import Path
 import numpy as np
 import plisse
 from plisse.loading.scene_file import scene_from_dict
-from plisse.runs.run import use_threads
+from plisse.kernels.threads import use_threads
 
 use_threads(2)
 sheet = {"shape": "grid", "width": 0.3, "height": 0.3, "resolution": 10}
@@ -34,8 +36,8 @@ scene = scene_from_dict(
     },
     Path(),
 )
-system = plisse.assemble(scene, ".")
-found = list(plisse.animate(system, plisse.make_newton(threads=2), plisse.Clock()))
+scene = replace(scene, solver=replace(scene.solver, precision=sys.argv[2]))
+found = list(plisse.open_session(scene, threads=2).animate())
 np.savez(
     sys.argv[1], x=[state.x for state in found], contacts=[state.contacts for state in found],
     energy=[state.energy for state in found],
@@ -43,20 +45,25 @@ np.savez(
 """
 
 
-def run_fresh(path: Path, hash_seed: int) -> dict[str, np.ndarray]:
+def run_fresh(path: Path, precision: str, hash_seed: int) -> dict[str, np.ndarray]:
     """Positions, contacts and energies of all iterates; the hash seed shuffles whatever hangs on a hash order."""
     source = str(Path(plisse.__file__).parents[1])
     environment = {**os.environ, "PYTHONPATH": source, "PYTHONHASHSEED": str(hash_seed), "NUMBA_NUM_THREADS": "2"}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(path)], env=environment, capture_output=True, text=True, timeout=120
+        [sys.executable, "-c", SCRIPT, str(path), precision],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     with np.load(path) as data:
         return {name: data[name] for name in data.files}
 
 
-def test_fresh_processes_with_two_threads_agree_to_the_bit(tmp_path: Path) -> None:
-    first, second = (run_fresh(tmp_path / f"{seed}.npz", seed) for seed in (1, 2))
+@pytest.mark.parametrize("precision", ["double", "mixed"])
+def test_fresh_processes_with_two_threads_agree_to_the_bit(tmp_path: Path, precision: str) -> None:
+    first, second = (run_fresh(tmp_path / f"{seed}.npz", precision, seed) for seed in (1, 2))
     assert first["contacts"].max() > 150  # cloth on cloth on ball
     for name, values in first.items():
         assert values.tobytes() == second[name].tobytes(), name

@@ -6,17 +6,15 @@ from tests.progressive.scenes import (
     NO_CONTACT,
     Table,
     accepted,
-    make_newton,
-    make_system,
+    make_problem,
     states,
     without_intersections,
 )
 
-from plisse.core.potential import Clock, Floats
+from plisse.core.potential import Floats
 from plisse.core.state import State
-from plisse.progressive.assemble import System
-from plisse.progressive.dynamics import animate
-from plisse.runs.run import use_threads
+from plisse.kernels.threads import use_threads
+from plisse.progressive.scene_problem import SceneProblem
 
 G = 9.81
 EULER, BDF2 = "euler", "bdf2"
@@ -24,26 +22,26 @@ EULER, BDF2 = "euler", "bdf2"
 # --- free fall ----------------------------------------------------------------------------------------------
 
 
-def falling(integrator: str, *, h: float, gravity: float = G, **more: Table) -> tuple[System, list[State]]:
+def falling(integrator: str, *, h: float, gravity: float = G, **more: Table) -> tuple[SceneProblem, list[State]]:
     """A sheet thrown with (0.3, −0.2, 1) m/s for 0.4 s."""
-    system = make_system(
+    problem = make_problem(
         {"shape": "grid", "resolution": 3, "velocity": [0.3, -0.2, 1.0]},
         gravity=[0, 0, -gravity], time={"mode": "dynamic", "h": h, "duration": 0.4, "integrator": integrator},
         **more,
     )  # fmt: skip
-    return system, list(accepted(system))
+    return problem, list(accepted(problem))
 
 
 @pytest.mark.parametrize("contact", [{}, NO_CONTACT])
 def test_free_fall_is_exact_for_implicit_euler(contact: Table) -> None:
     h = 0.02
-    system, found = falling(EULER, h=h, contact=contact)
+    problem, found = falling(EULER, h=h, contact=contact)
     assert len(found) == 20
     for n, state in enumerate(found, 1):
-        expected = system.x0 + n * h * system.v0
+        expected = problem.x0 + n * h * problem.v0
         expected[:, 2] -= G * h * h * n * (n + 1) / 2
         assert np.abs(state.x - expected).max() < 1e-10
-        assert np.abs(state.v - system.v0 - [0, 0, -G * n * h]).max() < 1e-8
+        assert np.abs(state.v - problem.v0 - [0, 0, -G * n * h]).max() < 1e-8
         assert state.time == pytest.approx(n * h)
 
 
@@ -51,22 +49,22 @@ def test_free_fall_is_exact_for_implicit_euler(contact: Table) -> None:
 def test_free_fall_by_bdf2_keeps_only_the_error_of_its_first_step(h: float) -> None:
     # BDF2 is exact on parabolas; Euler's first step leaves e₁ = −g h²/2, and eₙ₊₁ = (4 eₙ − eₙ₋₁)/3
     # carries it on as eₙ = −¾ g h² (1 − 3⁻ⁿ): second order in h
-    system, found = falling(BDF2, h=h)
+    problem, found = falling(BDF2, h=h)
     for n, state in enumerate(found, 1):
         t = n * h
-        expected = system.x0 + t * system.v0
+        expected = problem.x0 + t * problem.v0
         expected[:, 2] -= G * t * t / 2 + 0.75 * G * h * h * (1 - 3.0**-n)
         assert np.abs(state.x - expected).max() < 1e-10
-        assert np.abs(state.v - system.v0 - [0, 0, -G * t]).max() < 1e-8
+        assert np.abs(state.v - problem.v0 - [0, 0, -G * t]).max() < 1e-8
 
 
 def test_slow_accelerations_are_not_lost_to_the_tolerance() -> None:
     # on the moon of a moon one step adds g h = 4 mm/s, less than the default tolerance of 10 mm/s
-    system = make_system(
+    problem = make_problem(
         {"shape": "grid", "resolution": 3}, gravity=[0, 0, -0.2], time={"mode": "dynamic", "duration": 0.5}
     )
-    *_, last = accepted(system)
-    assert (last.x - system.x0)[:, 2] == pytest.approx(-0.2 * 0.02**2 * 25 * 26 / 2, rel=1e-6)
+    *_, last = accepted(problem)
+    assert (last.x - problem.x0)[:, 2] == pytest.approx(-0.2 * 0.02**2 * 25 * 26 / 2, rel=1e-6)
 
 
 def test_pendulum_swings_with_its_period_and_bdf2_loses_less_energy() -> None:
@@ -75,7 +73,7 @@ def test_pendulum_swings_with_its_period_and_bdf2_loses_less_energy() -> None:
     period = 2 * np.pi * np.sqrt(2 * length / (3 * G))
     heights = {}
     for integrator in (EULER, BDF2):
-        system = make_system(
+        problem = make_problem(
             {
                 "shape": "grid", "width": length, "height": 0.05, "resolution": [6, 1],
                 "rotate": [0, 90 - angle, 0], "pin": [{"vertices": [0, 7]}],
@@ -84,7 +82,7 @@ def test_pendulum_swings_with_its_period_and_bdf2_loses_less_energy() -> None:
             contact=NO_CONTACT, solver={"tol": 1e-6},
             time={"mode": "dynamic", "h": period / 100, "duration": period, "integrator": integrator},
         )  # fmt: skip
-        tip = np.array([state.x[6, 0] - state.x[0, 0] for state in accepted(system)])
+        tip = np.array([state.x[6, 0] - state.x[0, 0] for state in accepted(problem)])
         # half a period later the tip is on the other side, a whole one later it is back
         heights[integrator] = tip[-1] / (length * np.sin(np.radians(angle)))
         crossings = np.flatnonzero(np.diff(np.sign(tip)))
@@ -110,7 +108,7 @@ def slide(tangent: float, collider: str, integrator: str) -> tuple[Floats, Float
             "rotate": [0, degrees, 0], "translate": (-0.1 * normal).tolist(),
         },
     }  # fmt: skip
-    system = make_system(
+    problem = make_problem(
         {
             "shape": "grid", "width": 0.2, "height": 0.2, "resolution": 4, "diagonals": "alternating",
             "rotate": [0, degrees, 0], "translate": (1.7e-3 * normal).tolist(),
@@ -122,8 +120,8 @@ def slide(tangent: float, collider: str, integrator: str) -> tuple[Floats, Float
         solver={"tol": 1e-5},
     )  # fmt: skip
     downhill = np.array([np.cos(theta), 0, -np.sin(theta)])
-    found = list(accepted(system))
-    mass = system.mass / system.mass.sum()
+    found = list(accepted(problem))
+    mass = problem.mass / problem.mass.sum()
     return np.array([state.time for state in found]), np.array([mass @ state.v @ downhill for state in found])
 
 
@@ -152,9 +150,9 @@ OFFSET = 1e-3
 DHAT = 2e-3
 
 
-def press(travel: float, mode: str) -> System:
+def press(travel: float, mode: str) -> SceneProblem:
     """A cloth on a table and, 20 mm above the table, a plate smaller than the cloth that comes down."""
-    return make_system(
+    return make_problem(
         {"shape": "grid", "width": 0.2, "height": 0.2, "resolution": 8, "translate": [0, 0, 0.005]},
         collider=[
             {"shape": "box", "size": [0.3, 0.3, 0.1], "resolution": 3, "translate": [0, 0, -0.05]},
@@ -168,31 +166,31 @@ def press(travel: float, mode: str) -> System:
     )  # fmt: skip
 
 
-def plate_of(system: System, x: Floats) -> Floats:
-    return x[system.body == 2]
+def plate_of(problem: SceneProblem, x: Floats) -> Floats:
+    return x[problem.bodies.of_vertex == 2]
 
 
 @pytest.mark.parametrize("mode", ["static", "dynamic"])
 def test_plate_reaches_what_it_can_reach(mode: str) -> None:
-    system = press(0.016, mode)
-    *_, last = without_intersections(system)
-    moved = (plate_of(system, last.x) - plate_of(system, system.x0))[:, 2]
+    problem = press(0.016, mode)
+    *_, last = without_intersections(problem)
+    moved = (plate_of(problem, last.x) - plate_of(problem, problem.x0))[:, 2]
     assert moved == pytest.approx(-0.016, rel=1e-3)
 
 
 @pytest.mark.parametrize("mode", ["static", "dynamic"])
 def test_plate_never_passes_through_what_blocks_it(mode: str) -> None:
-    system = press(0.03, mode)
-    for state in without_intersections(system):
-        assert plate_of(system, state.x)[:, 2].min() > 2 * OFFSET  # table, offset, cloth, offset, plate
-    assert plate_of(system, state.x)[:, 2].min() < 2 * OFFSET + 2e-3  # and it does press
+    problem = press(0.03, mode)
+    for state in without_intersections(problem):
+        assert plate_of(problem, state.x)[:, 2].min() > 2 * OFFSET  # table, offset, cloth, offset, plate
+    assert plate_of(problem, state.x)[:, 2].min() < 2 * OFFSET + 2e-3  # and it does press
 
 
 @pytest.mark.parametrize("mode", ["static", "dynamic"])
 def test_blocked_plate_stays_rigid(mode: str) -> None:
-    system = press(0.03, mode)
-    *_, last = states(system)
-    plate, rest = plate_of(system, last.x), plate_of(system, system.x0)
+    problem = press(0.03, mode)
+    *_, last = states(problem)
+    plate, rest = plate_of(problem, last.x), plate_of(problem, problem.x0)
     assert plate - plate.mean(axis=0) == pytest.approx(rest - rest.mean(axis=0), abs=1e-5)
 
 
@@ -204,14 +202,14 @@ def test_scripted_pin_never_passes_through_a_wall(wall: str, mode: str) -> None:
         "box": {"shape": "box", "size": [0.1, 1.0, 1.0], "resolution": 2, "translate": [0.2, 0, 0]},
     }
     leads = {"box": [[0.1, -1, -1], [0.1, 1, 1]], "motion": [{"time": 0.2, "translate": [0.1, 0, 0]}]}
-    system = make_system(
+    problem = make_problem(
         {"shape": "grid", "width": 0.2, "height": 0.2, "resolution": 6, "pin": [leads]},
         collider=[walls[wall]], contact={"offset": OFFSET, "dhat": DHAT},
         time={"mode": mode, "h": 0.04, "duration": 0.28, "max_steps": 12},
     )  # fmt: skip
-    for state in without_intersections(system):
-        assert state.x[: system.n_shell, 0].max() < 0.15 - OFFSET
-    led = state.x[system.is_scripted, 0]
+    for state in without_intersections(problem):
+        assert state.x[: problem.bodies.n_simulated, 0].max() < 0.15 - OFFSET
+    led = state.x[problem.is_scripted, 0]
     assert led.min() > 0.15 - OFFSET - 2e-3  # it came as far as contact lets it
 
 
@@ -221,14 +219,14 @@ def test_scripted_pin_never_passes_through_a_wall(wall: str, mode: str) -> None:
 @pytest.mark.parametrize("threads", [1, 2])
 def test_same_run_twice_is_the_same_to_the_bit(threads: int) -> None:
     def run() -> list[Floats]:
-        system = make_system(
+        problem = make_problem(
             {"shape": "grid", "width": 0.4, "height": 0.4, "resolution": 14, "translate": [0, 0, 0.16]},
             collider=[{"shape": "sphere", "radius": 0.15, "subdivisions": 3, "translate": [0, 0, 0]}],
             contact={"offset": OFFSET, "dhat": DHAT},
             time={"mode": "dynamic", "duration": 0.2},
         )
         use_threads(threads)
-        found = list(animate(system, make_newton(system), Clock()))
+        found = list(states(problem))
         assert max(state.contacts for state in found) > 20
         return [state.x for state in found]
 

@@ -5,36 +5,37 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.progressive.scenes import states
 
 from plisse.core.errors import SceneError
-from plisse.core.potential import Clock
 from plisse.core.state import State
 from plisse.loading.scene_table import scene_from_dict, scene_to_dict
 from plisse.meshes.ply import write_ply
-from plisse.progressive.assemble import assemble
-from plisse.progressive.dynamics import animate
-from plisse.progressive.ladder import build_hierarchy
-from plisse.progressive.quasistatics import relax, settle
+from plisse.progressive.scene_problem import SceneProblem
+from plisse.runs.opening import open_session
 from plisse.shapes.catalogue import make_shape
-from plisse.solve.newton import make_newton
 
 RUBBER = {"density": 1000.0, "thickness": "1 mm", "E": "1 MPa", "nu": 0.3}
 STRIP = {"shape": "grid", "width": 0.02, "height": 0.1, "resolution": [2, 8], "diagonals": "uniform"}
 
 
+def problem_of(table: dict[str, Any], base: Path = Path()) -> SceneProblem:
+    return open_session(scene_from_dict(table, base), base).ladder.problem(0)
+
+
 def rest(table: dict[str, Any], base: Path = Path()) -> tuple[Any, State]:
-    system = assemble(scene_from_dict(table, base), base)
-    *_, state = relax(system, make_newton(), Clock())
+    problem = problem_of(table, base)
+    *_, state = states(problem)
     assert state.converged
-    return system, state
+    return problem, state
 
 
 def test_gravity_that_sets_in_makes_the_fall_of_its_own_schedule() -> None:
     keys = [{"time": 0.1, "value": [0, 0, 0]}, {"time": "300 ms", "value": [0, 0, "-10 m/s2"]}]
     table = {"shell": [STRIP], "gravity": keys, "time": {"mode": "dynamic", "h": 0.02, "duration": 0.4}}
-    system = assemble(scene_from_dict(table, Path()), ".")
+    problem = problem_of(table)
     z, v = 0.0, 0.0
-    for state in animate(system, make_newton(), Clock()):
+    for state in states(problem):
         if state.accepted:
             # implicit Euler: v += h g(t) at the step's end, z += h v
             v += 0.02 * -10.0 * np.clip((state.step * 0.02 - 0.1) / 0.2, 0.0, 1.0)
@@ -52,9 +53,9 @@ def test_a_hanging_strip_that_grows_softer_ends_with_its_last_modulus() -> None:
     }.items():
         pin = {"box": [[-1, -1, 0.0499], [1, 1, 1]]}
         shell = STRIP | {"material": RUBBER | {"E": E, "nu": 0}, "pin": [pin], "rotate": [90, 0, 0]}
-        system, state = rest({"shell": [shell], "solver": {"tol": 1e-5}})
-        lowest = system.x0[:, 2] < -0.0499
-        stretched[name] = float((system.x0 - state.x)[lowest, 2].mean())
+        problem, state = rest({"shell": [shell], "solver": {"tol": 1e-5}})
+        lowest = problem.x0[:, 2] < -0.0499
+        stretched[name] = float((problem.x0 - state.x)[lowest, 2].mean())
     # ρ g L² / 2E
     assert stretched["soft"] == pytest.approx(1000 * 9.81 * 0.1**2 / (2 * 0.25e6), rel=0.02)
     assert stretched["keyed"] == pytest.approx(stretched["soft"], rel=1e-3)
@@ -85,10 +86,8 @@ def test_levels_take_keyframed_loads_too() -> None:
         "gravity": [{"time": 0, "value": [0, 0, 0]}, {"time": 1.2, "value": [0, 0, -9.81]}],
         "hierarchy": {"levels": 2},
     }
-    ladder = build_hierarchy(scene_from_dict(table, Path()), ".")
-    *_, state = settle(ladder, make_newton(), Clock(), level=0)
-    same = build_hierarchy(scene_from_dict(table | {"gravity": [0, 0, -9.81]}, Path()), ".")
-    *_, plain = settle(same, make_newton(), Clock(), level=0)
+    *_, state = open_session(scene_from_dict(table, Path())).settle(0)
+    *_, plain = open_session(scene_from_dict(table | {"gravity": [0, 0, -9.81]}, Path())).settle(0)
     assert state.converged and plain.converged
     assert state.x[:, 2].min() == pytest.approx(plain.x[:, 2].min(), rel=0.02) and plain.x[:, 2].min() < -0.005
 
@@ -96,7 +95,7 @@ def test_levels_take_keyframed_loads_too() -> None:
 def test_the_barrier_is_as_stiff_as_the_heaviest_load_needs() -> None:
     def stiffness(gravity: Any) -> float:
         table = {"shell": [STRIP], "collider": [{"shape": "floor"}], "gravity": gravity}
-        return float(assemble(scene_from_dict(table, Path()), ".").stiffness)
+        return float(problem_of(table).scene.contact.stiffness or 0.0)
 
     keys = [{"time": 0, "value": [0, 0, -30]}, {"time": 1, "value": [0, 0, -10]}]
     assert stiffness(keys) == stiffness([0, 0, -30]) > stiffness([0, 0, -10])
@@ -147,17 +146,17 @@ class TestSequence:
         collider = {"name": "ball", "sequence": "ball", "rate": 20, "translate": [0, 0, -0.06], "start": "0.1 s"}
         cloth = {"shape": "grid", "width": 0.12, "height": 0.12, "vertices": 64}
         table = {"shell": [cloth], "collider": [collider], "time": {"mode": "dynamic", "duration": 0.7}}
-        system = assemble(scene_from_dict(table, folder), folder)
-        first = system.x0[system.n_shell :]
-        for state in animate(system, make_newton(), Clock()):
+        problem = problem_of(table, folder)
+        first = problem.x0[problem.bodies.n_simulated :]
+        for state in states(problem):
             if state.accepted:
                 lift = 0.01 * 20 * np.clip(state.time - 0.1, 0.0, 0.5)
                 assert (
-                    np.abs(state.x[system.n_shell :] - first - [0, 0, lift]).max() < 5e-6
+                    np.abs(state.x[problem.bodies.n_simulated :] - first - [0, 0, lift]).max() < 5e-6
                 )  # a thousandth of a step may be left
         assert state.step == 35 and state.missed < 5e-6
-        middle = np.linalg.norm(state.x[: system.n_shell, :2], axis=1) < 0.02
-        assert (state.x[: system.n_shell][middle, 2] > 0.085).all()
+        middle = np.linalg.norm(state.x[: problem.bodies.n_simulated, :2], axis=1) < 0.02
+        assert (state.x[: problem.bodies.n_simulated][middle, 2] > 0.085).all()
 
     def test_a_sequence_belongs_to_colliders_and_needs_no_motion(self, folder: Path) -> None:
         with pytest.raises(SceneError, match="colliders"):

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from plisse.core.mesh import Floats, Mesh, concatenate
-from plisse.hierarchy.hierarchy import build_levels
 from plisse.hierarchy.loop import loop
+from plisse.hierarchy.subdivision import Subdivision
 from plisse.progressive.metrics import (
     Projection,
     count_folds,
@@ -16,7 +16,6 @@ from plisse.progressive.metrics import (
     find_inner,
     geometric_consistency,
     position_error,
-    smooth_between,
     walk_boundary,
 )
 from plisse.shapes.catalogue import cylinder, disc, grid, sphere
@@ -98,13 +97,13 @@ def test_inner_vertices_are_those_without_a_boundary_edge(mesh: Mesh) -> None:
 
 def test_smooth_between_is_loop_where_the_hierarchy_is_linear() -> None:
     cloth, ball = grid(resolution=4), sphere(subdivisions=1)
-    linear = build_levels([cloth, ball], levels=3, rules=["linear", None])
-    smooth = build_levels([cloth, ball], levels=3, rules=["loop", None])
-    ours = smooth_between(linear, 0, 2)
+    linear = Subdivision([cloth, ball], levels=3, rules=["linear", None])
+    smooth = Subdivision([cloth, ball], levels=3, rules=["loop", None])
+    ours = linear.smooth_between(0, 2)
     assert abs(ours.matrix - smooth.between(0, 2).matrix).max() < 1e-15
-    assert smooth_between(linear, 0, 2) is ours
-    assert smooth_between(smooth, 0, 2) is smooth.between(0, 2)
-    head = smooth_between(linear, 0, 1, bodies=1)
+    assert linear.smooth_between(0, 2) is ours
+    assert smooth.smooth_between(0, 2) is smooth.between(0, 2)
+    head = linear.smooth_between(0, 1, bodies=1)
     assert abs(head.matrix - loop(cloth).matrix).max() == 0.0
     x = np.random.default_rng(0).normal(size=(len(cloth.X) + len(ball.X), 3))
     assert (ours(x)[-len(ball.X) :] == x[-len(ball.X) :]).all()
@@ -112,14 +111,14 @@ def test_smooth_between_is_loop_where_the_hierarchy_is_linear() -> None:
 
 def test_curvature_distance_is_small_through_loop_and_large_through_midpoints() -> None:
     """A bulge given on the coarse level: its Loop surface is near the true one, its facets are not."""
-    hierarchy = build_levels([grid(resolution=10)], levels=3, rules=["linear"])
-    coarse, fine = hierarchy.levels[0].bodies[0], hierarchy.levels[2].bodies[0]
+    hierarchy = Subdivision([grid(resolution=10)], levels=3, rules=["linear"])
+    coarse, fine = hierarchy.levels[0][0], hierarchy.levels[2][0]
 
     def bulge(X: Floats) -> Floats:
         return X + np.column_stack([np.zeros((len(X), 2)), 0.1 * np.cos(3.0 * X[:, 0]) * np.cos(3.0 * X[:, 1])])
 
     target, start = bulge(fine.X), bulge(coarse.X)
-    through_loop = smooth_between(hierarchy, 0, 2)(start)
+    through_loop = hierarchy.smooth_between(0, 2)(start)
     through_midpoints = hierarchy.between(0, 2)(start)
     near, far = (
         curvature_distance(fine.triangles, fine.vertex_areas, x, target) for x in (through_loop, through_midpoints)
@@ -147,7 +146,7 @@ def test_position_error_is_the_distance_of_a_shift_and_weighs_by_area() -> None:
 
 @pytest.mark.parametrize("rule", ["loop", "linear"])
 def test_projection_is_the_least_squares_one(rule: str) -> None:
-    hierarchy = build_levels([grid(resolution=4), sphere(subdivisions=1)], levels=3, rules=[rule, None])
+    hierarchy = Subdivision([grid(resolution=4), sphere(subdivisions=1)], levels=3, rules=[rule, None])
     P = hierarchy.between(0, 2)
     projection = Projection(P)
     rng = np.random.default_rng(1)

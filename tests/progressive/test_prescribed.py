@@ -4,18 +4,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.progressive.scenes import Table, accepted, make_system, without_intersections
+from tests.progressive.scenes import Table, accepted, make_problem, without_intersections
 
 from plisse.core.potential import Floats
-from plisse.progressive.assemble import System
+from plisse.progressive.scene_problem import SceneProblem
 from plisse.scene.schedule import rotation
 
 OFFSET, DHAT = 1e-3, 2e-3
 MODES = pytest.mark.parametrize("mode", ["static", "dynamic"])
 
 
-def scene(shell: Table, colliders: list[Table], mode: str, **more: Any) -> System:
-    return make_system(
+def scene(shell: Table, colliders: list[Table], mode: str, **more: Any) -> SceneProblem:
+    return make_problem(
         shell, collider=colliders, contact={"offset": OFFSET, "dhat": DHAT},
         time={"mode": mode, "h": 0.04, "duration": 0.28, "max_steps": 12}, **more,
     )  # fmt: skip
@@ -25,8 +25,8 @@ def moving(translate: list[float], **more: Any) -> Table:
     return {"motion": [{"time": 0.2, "translate": translate}], **more}
 
 
-def of_body(system: System, x: Floats, body: int) -> Floats:
-    return x[system.body == body]
+def of_body(problem: SceneProblem, x: Floats, body: int) -> Floats:
+    return x[problem.bodies.of_vertex == body]
 
 
 # --- a collider against pins --------------------------------------------------------------------------------
@@ -43,15 +43,15 @@ PATCHES: dict[str, Table] = {
 def test_collider_does_not_pass_through_pinned_cloth(patch: str, mode: str) -> None:
     cloth = {"shape": "grid", "width": 0.2, "height": 0.2, "resolution": 10, "pin": [PATCHES[patch]]}
     ram = {"shape": "box", "size": [0.05, 0.05, 0.04], "resolution": 2, "translate": [0, 0, 0.03]}
-    system = scene(cloth, [{**ram, **moving([0, 0, -0.04])}], mode)
-    pinned = np.flatnonzero(~system.free[: system.n_shell])
-    for state in without_intersections(system):
-        assert np.array_equal(state.x[pinned], system.x0[pinned])
-        low = of_body(system, state.x, 1)[:, 2].min()
+    problem = scene(cloth, [{**ram, **moving([0, 0, -0.04])}], mode)
+    pinned = np.flatnonzero(~problem.free[: problem.bodies.n_simulated])
+    for state in without_intersections(problem):
+        assert np.array_equal(state.x[pinned], problem.x0[pinned])
+        low = of_body(problem, state.x, 1)[:, 2].min()
         assert low > OFFSET
     # it came until contact held it, and kept its shape
     assert low < OFFSET + DHAT
-    box, rest = of_body(system, state.x, 1), of_body(system, system.x0, 1)
+    box, rest = of_body(problem, state.x, 1), of_body(problem, problem.x0, 1)
     assert box - box.mean(axis=0) == pytest.approx(rest - rest.mean(axis=0), abs=DHAT / 40)
 
 
@@ -64,11 +64,11 @@ def test_colliders_pass_through_each_other(mode: str) -> None:
     post = {"shape": "box", "size": [0.05, 0.05, 0.2], "resolution": 2, "translate": [0, 0, -0.1]}
     bar = {"shape": "box", "size": [0.1, 0.03, 0.03], "resolution": 2, "translate": [-0.07, 0, -0.1]}
     cloth = {"shape": "grid", "width": 0.1, "height": 0.1, "resolution": 5, "translate": [0, 0, 0.004]}
-    system = scene(cloth, [post, {**bar, **moving([0.14, 0, 0])}], mode)
-    for state in without_intersections(system):
-        reached = system.prescribed(system.x0, state.time)
-        assert np.array_equal(state.x[system.n_shell :], reached[system.n_shell :])
-    assert of_body(system, state.x, 2)[:, 0].mean() == pytest.approx(0.07, abs=1e-12)
+    problem = scene(cloth, [post, {**bar, **moving([0.14, 0, 0])}], mode)
+    for state in without_intersections(problem):
+        reached = problem.prescribed(problem.x0, state.time)
+        assert np.array_equal(state.x[problem.bodies.n_simulated :], reached[problem.bodies.n_simulated :])
+    assert of_body(problem, state.x, 2)[:, 0].mean() == pytest.approx(0.07, abs=1e-12)
 
 
 # --- nothing in the way -------------------------------------------------------------------------------------
@@ -81,13 +81,13 @@ def test_free_pin_arrives_exactly(mode: str) -> None:
         "shape": "grid", "width": 0.2, "height": 0.2, "resolution": 6,
         "pin": [{"box": [[-0.1, -1, -1], [-0.1, 1, 1]], "motion": [key]}],
     }  # fmt: skip
-    system = scene(cloth, [], mode)
-    led = system.is_scripted
+    problem = scene(cloth, [], mode)
+    led = problem.is_scripted
     assert led.sum() == 7
-    for state in (state for state in without_intersections(system) if state.accepted):
+    for state in (state for state in without_intersections(problem) if state.accepted):
         # also on the way: every step ends at its own time's place
-        assert np.array_equal(state.x[led], system.prescribed(system.x0, state.time)[led])
-    place = system.x0[led] @ rotation([0, 40, 10]).T + [0.01, 0.05, -0.03]
+        assert np.array_equal(state.x[led], problem.prescribed(problem.x0, state.time)[led])
+    place = problem.x0[led] @ rotation([0, 40, 10]).T + [0.01, 0.05, -0.03]
     assert state.x[led] == pytest.approx(place, abs=1e-15)
 
 
@@ -96,8 +96,8 @@ def test_pin_rests_after_its_last_key() -> None:
         "shape": "grid", "width": 0.2, "height": 0.2, "resolution": 6,
         "pin": [{"corners": True, **moving([0, 0, 0.02])}],
     }  # fmt: skip
-    system = scene(cloth, [], "dynamic")
-    *_, before, last = accepted(system)
+    problem = scene(cloth, [], "dynamic")
+    *_, before, last = accepted(problem)
     assert before.time > 0.2
-    assert np.array_equal(before.x[system.is_scripted], last.x[system.is_scripted])
-    assert np.array_equal(last.v[system.is_scripted], np.zeros((4, 3)))
+    assert np.array_equal(before.x[problem.is_scripted], last.x[problem.is_scripted])
+    assert np.array_equal(last.v[problem.is_scripted], np.zeros((4, 3)))

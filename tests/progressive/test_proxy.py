@@ -1,4 +1,4 @@
-"""A finer level's energy as a coarse level's: derivatives, memo, the linear shortcut, the Galerkin product."""
+"""A finer level's energy as a coarse level's: derivatives, memo, the linear shortcut."""
 
 from pathlib import Path
 from typing import Any
@@ -9,12 +9,13 @@ from tests.potentials import SHEET, as_matrix
 
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Potential, Sum, frozen
-from plisse.hierarchy.hierarchy import Hierarchy, build_levels
-from plisse.hierarchy.prolongation import identity
+from plisse.hierarchy.maps import identity
+from plisse.hierarchy.subdivision import Subdivision
 from plisse.loading.scene_file import scene_from_dict
-from plisse.progressive.ladder import Ladder, build_hierarchy
-from plisse.progressive.proxy import Galerkin, Prolonged
+from plisse.progressive.ladder import Ladder
+from plisse.progressive.proxy import Prolonged
 from plisse.progressive.shells import ShellModel
+from plisse.runs.opening import open_session
 from plisse.scene.scene import Scene
 from plisse.shapes import catalogue as shapes
 
@@ -31,7 +32,7 @@ def make_scene(**shell: Any) -> Scene:
 def make_ladder(*shells: dict[str, Any], wind: dict[str, Any] | None = None, **hierarchy: Any) -> Ladder:
     extra = {"wind": wind} if wind is not None else {}
     data = {"shell": list(shells) or [GRID], "hierarchy": {"levels": 3} | hierarchy, **extra}
-    return build_hierarchy(scene_from_dict(data, Path()), ".")
+    return open_session(scene_from_dict(data, Path())).ladder
 
 
 def parts_of(model: ShellModel) -> list[Potential]:
@@ -42,9 +43,9 @@ def crumple(x: Floats, amount: float = 0.01, seed: int = 1) -> Floats:
     return frozen(x + np.random.default_rng(seed).uniform(-amount, amount, x.shape))
 
 
-def models(scene: Scene, base: Mesh, rule: str, *, levels: int = 3) -> tuple[Hierarchy, list[ShellModel]]:
-    hierarchy = build_levels([base], levels=levels, rules=[rule])
-    return hierarchy, [ShellModel(scene, level.bodies) for level in hierarchy.levels]
+def models(scene: Scene, base: Mesh, rule: str, *, levels: int = 3) -> tuple[Subdivision, list[ShellModel]]:
+    hierarchy = Subdivision([base], levels=levels, rules=[rule])
+    return hierarchy, [ShellModel(scene, level) for level in hierarchy.levels]
 
 
 # --- Prolonged ----------------------------------------------------------------------------------------------------
@@ -105,9 +106,9 @@ def test_with_the_identity_it_is_the_level_s_own_energy() -> None:
 @pytest.mark.parametrize("kept", [1.0, 0.1])
 @pytest.mark.parametrize("up", [1, 2])
 def test_a_nested_mesh_has_the_same_membrane_and_twice_the_bending_per_level(up: int, kept: float) -> None:
-    scene, hierarchy = make_scene(), build_levels([FLAT], levels=3, rules=["linear"])
+    scene, hierarchy = make_scene(), Subdivision([FLAT], levels=3, rules=["linear"])
     P, x = hierarchy.between(0, up), crumple(FLAT.X)
-    finer = ShellModel(scene, hierarchy.levels[up].bodies, compression=[kept])
+    finer = ShellModel(scene, hierarchy.levels[up], compression=[kept])
     own = ShellModel(scene, [FLAT], compression=[kept], bending=[2.0**up])
     membrane, bending, _ = parts_of(own)
     for fine, coarse in zip(parts_of(finer), parts_of(own), strict=True):
@@ -132,39 +133,39 @@ def test_pressure_through_midpoints_is_the_level_s_own(kind: str) -> None:
 @pytest.mark.parametrize("level", [0, 1])
 def test_flat_linear_scenes_take_the_shortcut_and_lose_nothing(level: int) -> None:
     ladder = make_ladder(prolongation="linear", compression=0.2, bending=2.0)
-    system = ladder.system(level)
-    assert system._finer is None and not any(isinstance(part, Prolonged) for part in system.elastic)
+    problem = ladder.problem(level)
+    assert problem._finer is None and not any(isinstance(part, Prolonged) for part in problem.elastic)
     finest = ShellModel(ladder.scene, ladder.geometry(2).shells, compression=[0.2])
     by_hand = Prolonged(parts_of(finest), ladder.hierarchy.between(level, 2), [])
-    x = crumple(system.x0)
-    own = Sum(system.elastic)
+    x = crumple(problem.x0)
+    own = Sum(problem.elastic)
     assert own.value(x) == pytest.approx(by_hand.value(x), rel=1e-9)
     assert own.gradient(x) == pytest.approx(by_hand.gradient(x), abs=1e-9 * np.abs(own.gradient(x)).max())
 
 
 def test_only_coarse_levels_with_a_smooth_map_look_at_a_finer_mesh() -> None:
     ladder = make_ladder(preset="paper")
-    assert [ladder.system(level)._finer is None for level in range(3)] == [False, False, True]
+    assert [ladder.problem(level)._finer is None for level in range(3)] == [False, False, True]
     for method in ("cascadic", "direct", "plain"):
-        assert make_ladder(preset="paper", method=method).system(0)._finer is None
+        assert make_ladder(preset="paper", method=method).problem(0)._finer is None
 
 
 def test_without_levels_up_the_proxy_is_the_level_s_own_energy() -> None:
     ladder = make_ladder(preset="paper", proxy_levels_up=0, bending=3.0)
-    system = ladder.system(0)
-    assert system._finer is None
-    plain, x = ShellModel(ladder.scene, ladder.geometry(0).shells), crumple(system.x0)
-    assert Sum(system.elastic).value(x) == Sum(parts_of(plain)).value(x)
-    assert np.array_equal(Sum(system.elastic).gradient(x), Sum(parts_of(plain)).gradient(x))
+    problem = ladder.problem(0)
+    assert problem._finer is None
+    plain, x = ShellModel(ladder.scene, ladder.geometry(0).shells), crumple(problem.x0)
+    assert Sum(problem.elastic).value(x) == Sum(parts_of(plain)).value(x)
+    assert np.array_equal(Sum(problem.elastic).gradient(x), Sum(parts_of(plain)).gradient(x))
 
 
 def test_levels_up_choose_the_mesh_and_end_at_the_finest() -> None:
     for up, level in ((1, 1), (2, 2), (7, 2)):
         ladder = make_ladder(preset="paper", proxy_levels_up=up)
-        system = ladder.system(0)
+        problem = ladder.problem(0)
         model, P = ShellModel(ladder.scene, ladder.geometry(level).shells), ladder.hierarchy.between(0, level)
-        x = crumple(system.x0)
-        assert Sum(system.elastic).value(x) == Sum(parts_of(model)).value(frozen(P(x)))
+        x = crumple(problem.x0)
+        assert Sum(problem.elastic).value(x) == Sum(parts_of(model)).value(frozen(P(x)))
 
 
 def test_a_flat_shell_beside_a_curved_one_has_the_energy_that_it_has_alone() -> None:
@@ -172,24 +173,24 @@ def test_a_flat_shell_beside_a_curved_one_has_the_energy_that_it_has_alone() -> 
     both = make_ladder(GRID, HAT, **settings)
     flat, curved = make_ladder(GRID, **settings), make_ladder(HAT, **settings)
     for level in (0, 1):
-        systems = [ladder.system(level) for ladder in (both, flat, curved)]
-        assert [system._finer is None for system in systems] == [False, True, False]
-        x = crumple(systems[0].x0)
-        n = systems[1].n
-        values = [Sum(systems[0].elastic).value(x), Sum(systems[1].elastic).value(frozen(x[:n]))]
-        assert values[0] - values[1] == pytest.approx(Sum(systems[2].elastic).value(frozen(x[n:])), rel=1e-9)
+        problems = [ladder.problem(level) for ladder in (both, flat, curved)]
+        assert [problem._finer is None for problem in problems] == [False, True, False]
+        x = crumple(problems[0].x0)
+        n = problems[1].bodies.n
+        values = [Sum(problems[0].elastic).value(x), Sum(problems[1].elastic).value(frozen(x[:n]))]
+        assert values[0] - values[1] == pytest.approx(Sum(problems[2].elastic).value(frozen(x[n:])), rel=1e-9)
 
 
 def test_the_automatic_proxy_gives_way_only_where_folds_are_not_resolved() -> None:
     cotton = make_ladder({**GRID, "material": "cotton"}, compression="auto", bending="auto")
-    proxies = [cotton._proxy(level) for level in range(2)]
+    proxies = [cotton.proxy(level) for level in range(2)]
     kept, stiffer = ([getattr(proxy, key)[0] for proxy in proxies] for key in ("compression", "bending"))
     assert 0.0 < kept[0] <= kept[1] <= 1.0 and kept[0] < 0.5
     assert stiffer[0] >= stiffer[1] >= 1.0 and stiffer[0] > 1.0
     # a plate bends on a larger scale than its triangles, and without a load there is no scale at all
-    plate = make_ladder({**GRID, "material": {"preset": "aluminium", "thickness": 1e-3}})._proxy(0)
+    plate = make_ladder({**GRID, "material": {"preset": "aluminium", "thickness": 1e-3}}).proxy(0)
     data = {"shell": [{**GRID, "material": "cotton"}], "gravity": [0, 0, 0], "hierarchy": {"levels": 2}}
-    weightless = build_hierarchy(scene_from_dict(data, Path()), ".")._proxy(0)
+    weightless = open_session(scene_from_dict(data, Path())).ladder.proxy(0)
     for proxy in (plate, weightless):
         assert proxy.compression == [1.0] and proxy.bending == [1.0]
 
@@ -197,16 +198,16 @@ def test_the_automatic_proxy_gives_way_only_where_folds_are_not_resolved() -> No
 def test_bending_is_stiffened_under_linear_prolongation_only() -> None:
     settings = {"compression": "auto", "bending": "auto"}
     flat = make_ladder({**GRID, "material": "cotton"}, prolongation="loop", **settings)
-    assert flat._proxy(0).bending == [1.0] and flat._proxy(0).compression[0] < 1.0
-    assert make_ladder(HAT, **settings)._proxy(0).bending == [1.0]
+    assert flat.proxy(0).bending == [1.0] and flat.proxy(0).compression[0] < 1.0
+    assert make_ladder(HAT, **settings).proxy(0).bending == [1.0]
 
 
 def test_curved_shells_keep_their_compression() -> None:
     ladder = make_ladder(HAT, compression=0.01)
     kept = make_ladder(HAT, compression=1.0)
-    assert ladder.hierarchy.rules == ("loop",)
-    x = crumple(ladder.system(0).x0)
-    assert Sum(ladder.system(0).elastic).value(x) == Sum(kept.system(0).elastic).value(x)
+    assert ladder.hierarchy._rules == ("loop",)
+    x = crumple(ladder.problem(0).x0)
+    assert Sum(ladder.problem(0).elastic).value(x) == Sum(kept.problem(0).elastic).value(x)
 
 
 # --- wind -----------------------------------------------------------------------------------------------------------
@@ -215,9 +216,9 @@ def test_curved_shells_keep_their_compression() -> None:
 def test_wind_through_a_loop_proxy_keeps_its_resultant() -> None:
     wind = {"velocity": [3.0, 1.0, 0.5], "drag_tangential": 0.2}
     ladder = make_ladder(preset="paper", wind=wind)
-    system = ladder.system(0)
-    x, v = crumple(system.x0, 0.05), np.random.default_rng(4).normal(size=system.x0.shape)
-    (part,) = system.step_potentials(x, v, 0.3, np.zeros_like(x))
+    problem = ladder.problem(0)
+    x, v = crumple(problem.x0, 0.05), np.random.default_rng(4).normal(size=problem.x0.shape)
+    (part,) = problem.lagged(x, v, 0.3, np.zeros_like(x))
     assert isinstance(part, Prolonged)
     P = ladder.hierarchy.between(0, 2)
     fine = ShellModel(ladder.scene, ladder.geometry(2).shells).wind(frozen(P(x)), P(v), 0.3)
@@ -226,50 +227,4 @@ def test_wind_through_a_loop_proxy_keeps_its_resultant() -> None:
     assert part.gradient(x).sum(axis=0) == pytest.approx(force.sum(axis=0), rel=1e-12)
     assert np.linalg.norm(force.sum(axis=0)) > 0.1
     # what the balance is measured against is near the level's own
-    assert part.load(x) == pytest.approx(np.linalg.norm(force, axis=1).sum(), rel=0.3)
-
-
-# --- Galerkin -------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("psd", [True, False])
-@pytest.mark.parametrize("rule", ["loop", "linear"])
-def test_galerkin_is_the_product_of_the_finer_hessian(rule: str, psd: bool) -> None:
-    scene = make_scene(pressure={"value": 50.0, "kind": "gas"})
-    hierarchy, made = models(scene, BALL, rule, levels=2)
-    P, n = hierarchy.between(0, 1), len(BALL.X)
-    galerkin, x = Galerkin(parts_of(made[1]), P), crumple(np.concatenate([BALL.X, np.ones((2, 3))]))
-    y = frozen(P(x[:n]))
-    H = as_matrix(Sum(parts_of(made[1])).hessian(y, psd=psd), len(y))
-    P3 = np.kron(P.matrix.toarray(), np.eye(3))
-    expected = np.zeros((3 * len(x), 3 * len(x)))
-    expected[: 3 * n, : 3 * n] = P3.T @ H @ P3
-    found = as_matrix(galerkin.hessian(x, psd=psd), len(x))
-    assert found == pytest.approx(expected, abs=1e-10 * np.abs(expected).max())
-    assert np.abs(found - found.T).max() <= 1e-12 * np.abs(found).max()
-    if psd:
-        values = np.linalg.eigvalsh(found)
-        assert values[0] >= -1e-10 * values[-1]
-    assert galerkin.value(x) == 0.0 and not galerkin.gradient(x).any()
-
-
-def test_galerkin_s_blocks_lie_on_its_stencils() -> None:
-    """The solver remembers where fixed stencils go: blocks must be over the very arrays that `stencils` names."""
-    hierarchy, made = models(make_scene(), FLAT, "loop", levels=2)
-    galerkin = Galerkin(parts_of(made[1]), hierarchy.between(0, 1))
-    for seed in (1, 2):
-        blocks = galerkin.hessian(crumple(FLAT.X, seed=seed)).blocks
-        assert all(block.nodes is nodes for block, nodes in zip(blocks, galerkin.stencils(), strict=True))
-
-
-def test_a_scene_can_ask_for_galerkin() -> None:
-    ladder = make_ladder(preset="paper", preconditioner="galerkin")
-    system = ladder.system(0)
-    x = crumple(system.x0)
-    one_up, P = ShellModel(ladder.scene, ladder.geometry(1).shells), ladder.hierarchy.between(0, 1)
-    expected = Galerkin(parts_of(one_up), P).hessian(x)
-    H = as_matrix(Sum(system.elastic).hessian(x), len(x))
-    assert H == pytest.approx(as_matrix(expected, len(x)), rel=1e-12, abs=1e-12 * np.abs(H).max())
-    # its energy is the finest one's, whatever the preconditioner is
-    plain = make_ladder(preset="paper").system(0)
-    assert Sum(system.elastic).value(x) == Sum(plain.elastic).value(x)
+    assert part.load(x)[0] == pytest.approx(np.linalg.norm(force, axis=1).sum(), rel=0.3)

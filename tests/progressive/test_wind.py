@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.progressive.scenes import NO_CONTACT, accepted, equilibrium, make_system
+from tests.progressive.scenes import NO_CONTACT, accepted, equilibrium, make_problem
 
 from plisse.core.potential import Floats
-from plisse.progressive.assemble import System
+from plisse.progressive.scene_problem import SceneProblem
 
 G, H = 9.81, 0.02
 RHO = 1.2  # air [kg/m³]
@@ -15,19 +15,19 @@ SHEET = 0.15  # mass per area of the sheet [kg/m²]
 STIFF = {"density": 150, "thickness": 1e-3, "E": 1e8, "nu": 0.3}
 
 
-def sheet(wind: dict[str, Any], *, duration: float = 1.0, gravity: float = G, **shell: Any) -> System:
+def sheet(wind: dict[str, Any], *, duration: float = 1.0, gravity: float = G, **shell: Any) -> SceneProblem:
     """A stiff sheet of 0.2 m, flat unless turned, free unless pinned."""
-    return make_system(
+    return make_problem(
         {"shape": "grid", "width": 0.2, "height": 0.2, "resolution": 3, "seed": 1, "material": STIFF, **shell},
         wind={"air_density": RHO, **wind}, gravity=[0, 0, -gravity], contact=NO_CONTACT,
         time={"mode": "dynamic", "h": H, "duration": duration},
     )  # fmt: skip
 
 
-def fall(system: System) -> Floats:
+def fall(problem: SceneProblem) -> Floats:
     """Downward speeds [m/s] after each step of a sheet that stays rigid."""
     speeds = []
-    for state in accepted(system):
+    for state in accepted(problem):
         assert np.ptp(state.v, axis=0).max() < 1e-6 and np.abs(state.v[:, :2]).max() < 1e-6
         speeds.append(-state.v[:, 2].mean())
     return np.array(speeds)
@@ -67,9 +67,9 @@ def test_quadratic_law_approaches_its_terminal_speed(rotate: list[float], drag: 
 def test_only_the_speed_relative_to_the_air_matters(law: str) -> None:
     # moving with the wind and without weight, a sheet feels nothing
     velocity = [1.0, -2.0, 3.0]
-    system = sheet({"law": law, "velocity": velocity}, gravity=0.0, duration=0.2, velocity=velocity)
-    *_, last = accepted(system)
-    assert last.x - system.x0 == pytest.approx(np.tile(0.2 * np.array(velocity), (system.n, 1)), abs=1e-10)
+    problem = sheet({"law": law, "velocity": velocity}, gravity=0.0, duration=0.2, velocity=velocity)
+    *_, last = accepted(problem)
+    assert last.x - problem.x0 == pytest.approx(np.tile(0.2 * np.array(velocity), (problem.bodies.n, 1)), abs=1e-10)
 
 
 # --- standing wind ------------------------------------------------------------------------------------------
@@ -80,7 +80,7 @@ def test_only_the_speed_relative_to_the_air_matters(law: str) -> None:
 def test_plate_hangs_in_the_wind_at_the_angle_of_its_balance(law: str, speed: float) -> None:
     # hung from its upper edge, which is a hinge; θ from the vertical balances weight g sin θ and drag along the
     # normal: k |w| cos θ (linear), k w² cos² θ (quadratic)
-    system = make_system(
+    problem = make_problem(
         {
             "shape": "grid", "width": 0.2, "height": 0.2, "resolution": [2, 6], "rotate": [90, 0, 0],
             "pin": [{"box": [[-1, -1, 0.1], [1, 1, 0.1]]}], "material": {**STIFF, "E_bend": 1e10},
@@ -88,8 +88,8 @@ def test_plate_hangs_in_the_wind_at_the_angle_of_its_balance(law: str, speed: fl
         wind={"air_density": RHO, "drag_tangential": 0.0, "velocity": [0, speed, 0], "law": law},
         contact=NO_CONTACT, time={"h": 0.1}, solver={"tol": 1e-4},
     )  # fmt: skip
-    x = equilibrium(system).x
-    low = x[np.argmin(system.x0[:, 2])] - x[np.argmax(system.x0[:, 2])]
+    x = equilibrium(problem).x
+    low = x[np.argmin(problem.x0[:, 2])] - x[np.argmax(problem.x0[:, 2])]
     sine = abs(low[1]) / 0.2
     k = 0.5 * RHO / SHEET * (abs(speed) if law == "linear" else speed**2)
     asked = np.sin(np.arctan(k / G)) if law == "linear" else (np.sqrt(G**2 + 4 * k**2) - G) / (2 * k)
@@ -99,7 +99,7 @@ def test_plate_hangs_in_the_wind_at_the_angle_of_its_balance(law: str, speed: fl
 
 def test_flag_is_pushed_where_the_wind_goes() -> None:
     wind = np.array([1.0, 4.0, 0.0])
-    system = make_system(
+    problem = make_problem(
         {
             "shape": "grid", "width": 0.4, "height": 0.2, "resolution": [8, 4], "rotate": [90, 0, 0],
             "pin": [{"box": [[-0.2, -1, -1], [-0.2, 1, 1]]}], "material": "cotton",
@@ -107,7 +107,7 @@ def test_flag_is_pushed_where_the_wind_goes() -> None:
         wind={"velocity": wind.tolist()}, gravity=[0, 0, 0],
         time={"mode": "dynamic", "h": H, "duration": 0.4},
     )  # fmt: skip
-    along = [(state.x - system.x0).mean(axis=0) @ wind for state in accepted(system)]
+    along = [(state.x - problem.x0).mean(axis=0) @ wind for state in accepted(problem)]
     assert (np.diff(along[:5]) > 0).all() and min(along) > 0
     assert along[-1] / np.linalg.norm(wind) > 0.1  # the flag, 0.4 m long, has swung round
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import plisse.runs.checks
-from plisse.runs.checks import check_mesh_file, check_scene_file
 from plisse.cli import main
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh, concatenate
-from plisse.shapes.catalogue import cylinder, grid, sphere
 from plisse.meshes.obj import write_obj
 from plisse.meshes.ply import write_ply
 from plisse.progressive.feasibility import Estimate, check_size, estimate
+from plisse.runs.checks import check_mesh_file, check_scene_file
+from plisse.shapes.catalogue import cylinder, grid, sphere
 
 EXAMPLES = sorted(Path(plisse.__file__).parent.glob("examples/*.toml"))
 SCENE = """
@@ -73,7 +73,24 @@ def test_values_can_be_set(tmp_path):
     assert lines[-1].startswith("  1 level, 44 vertices") and not any("ball" in line for line in lines)
 
 
-@pytest.mark.parametrize("path", [path for path in EXAMPLES if "walk" not in path.name], ids=lambda path: path.stem)
+def test_regions_are_told(tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(SCENE)
+    lines = check_scene_file(path, ["shell.1.region=[{boundary=true, E=1e6}, {vertices=[3, 4], thickness=1e-3}]"])
+    at = lines.index("  sheet: shell of cotton, 19 vertices, 24 triangles")
+    assert lines[at + 1 : at + 3] == ["    region 0: 12 vertices", "    region 1: 2 vertices"]
+
+
+def test_friction_of_its_own_is_told(tmp_path):
+    path = tmp_path / "scene.toml"
+    path.write_text(SCENE)
+    lines = check_scene_file(path, ["shell.1.friction=0.8", "collider.1.friction=0"])
+    assert "  sheet: shell of cotton, 19 vertices, 24 triangles, friction 0.8" in lines
+    assert "  ground: collider, half-space, friction 0" in lines
+
+
+# two scenes need files that are made when they are copied
+@pytest.mark.parametrize("path", [p for p in EXAMPLES if p.stem not in ("walk", "skirt")], ids=lambda path: path.stem)
 def test_examples_can_be_simulated(path, tmp_path, capsys):
     assert main(["check", str(path)]) == 0
     out, err = capsys.readouterr()

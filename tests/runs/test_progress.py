@@ -11,9 +11,9 @@ import pytest
 
 from plisse.cli import main
 from plisse.core.state import State
+from plisse.loading.scene_table import scene_from_dict
 from plisse.runs import progress
 from plisse.runs.progress import ProgressLine
-from plisse.loading.scene_table import scene_from_dict
 from plisse.runs.watch import Watch
 
 X = np.zeros((4, 3))

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats
+from plisse.core.mesh import Floats, concatenate
 from plisse.loading.geometry import load_geometry
-from plisse.runs.recording import Recording, open_recording
-from plisse.runs.store import RunStore
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
+from plisse.runs.recording import Recording, open_recording
+from plisse.runs.store import RunSpec, RunStore
 
 SCENE: dict[str, Any] = {
     "name": "two sheets",
@@ -33,12 +33,12 @@ def record(folder: Path, *, frames: int = 5, level: int = 0, **changes: Any) -> 
     """A run folder whose shells wave, whose ball rises from the third frame on and whose block rests."""
     scene = scene_from_dict(SCENE | changes, Path())
     geometry = load_geometry(scene, Path())
-    store = RunStore.create(folder, scene_to_dict(scene), geometry, {})
+    store = RunStore.create(folder, scene_to_dict(scene), geometry, RunSpec("0.0.0", "running", 1, 0, ()))
     meshes = [*geometry.shells, *geometry.solids]
     starts = np.cumsum([0, *(len(mesh.X) for mesh in meshes)])
     body = np.repeat(np.arange(len(meshes)), np.diff(starts)).astype(np.int32)
-    triangles = np.concatenate([mesh.triangles + first for mesh, first in zip(meshes, starts[:-1], strict=True)])
-    store.begin_level(level, triangles.astype(np.int32), body, len(geometry.shells))
+    mesh, _ = concatenate(meshes)
+    store.begin_level(level, mesh.triangles, body, len(geometry.shells), uv=mesh.uv)
     start = np.concatenate([*geometry.shell_positions, *(mesh.X for mesh in geometry.solids)])
     positions, waving = [], body < len(geometry.shells)
     for number in range(frames):

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.runs.test_resume import DRAPE
 
-import plisse.runs.climb
+import plisse.progressive.session
+import plisse.runs.album
 from plisse.cli import main
 from plisse.core.state import State
-from tests.runs.test_resume import DRAPE
 
 SCENE = DRAPE.replace("levels = 2", "levels = 3")
 
@@ -21,8 +22,8 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "drape.toml"
     path.write_text(SCENE, encoding="utf-8")
     # most of so small a run would be its pictures
-    monkeypatch.setattr(plisse.runs.climb, "render", lambda path, *_, **__: path.write_bytes(b""))
-    monkeypatch.setattr(plisse.runs.climb, "render_strip", lambda path, *_, **__: path.write_bytes(b""))
+    monkeypatch.setattr(plisse.runs.album, "render", lambda path, *_, **__: path.write_bytes(b""))
+    monkeypatch.setattr(plisse.runs.album, "render_strip", lambda path, *_, **__: path.write_bytes(b""))
     return path
 
 
@@ -50,11 +51,8 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
             seen += 1
             yield state
 
-    def interrupted(walk: Any) -> Any:
-        return lambda *arguments, **options: counted(walk(*arguments, **options))
-
-    for name in ("settle", "refine", "take_up"):
-        monkeypatch.setattr(plisse.runs.climb, name, interrupted(getattr(plisse.runs.climb, name)))
+    march = plisse.progressive.session.march
+    monkeypatch.setattr(plisse.progressive.session, "march", lambda *arguments: counted(march(*arguments)))
 
 
 def check_finished(report: dict[str, Any], levels: int) -> None:

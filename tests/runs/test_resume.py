@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-import plisse.runs.climb
+import plisse.progressive.session
+import plisse.runs.album
 import plisse.runs.run
 from plisse.cli import main
 from plisse.runs.store import RunStore
@@ -86,8 +87,8 @@ PERFORMANCE = {
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     # most of so small a run would be its pictures
-    monkeypatch.setattr(plisse.runs.climb, "render", lambda path, *_, **__: path.write_bytes(b""))
-    monkeypatch.setattr(plisse.runs.climb, "render_strip", lambda path, *_, **__: path.write_bytes(b""))
+    monkeypatch.setattr(plisse.runs.album, "render", lambda path, *_, **__: path.write_bytes(b""))
+    monkeypatch.setattr(plisse.runs.album, "render_strip", lambda path, *_, **__: path.write_bytes(b""))
 
 
 def make_scene(folder: Path, text: str = DRAPE, name: str = "scene") -> Path:
@@ -284,6 +285,42 @@ def test_a_changed_mesh_file_is_never_mixed_in(tmp_path: Path, capsys: pytest.Ca
     assert "the surface of shell.0 has changed" in said(capsys)
 
 
+def test_no_regions_are_the_same_as_none_given(finished: tuple[Path, Path]) -> None:
+    # scenes of runs from before there were regions do not name them
+    scene, out = finished
+    table = json.loads((out / "scene.json").read_text())
+    assert table["shell"][0].pop("region") == []
+    (out / "scene.json").write_text(json.dumps(table))
+    assert run(scene, out, "--resume") == 0
+
+
+HEM = """
+[[shell.region]]
+weights = "hem.txt"
+E_bend = "20 MPa"
+density = 900
+[[shell.region]]
+boundary = true
+strain_limit = 1.2
+"""
+
+
+def test_regions_are_kept_and_never_mixed_with_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    weights = [f"{w:g}" for w in np.linspace(0, 1, 64)]
+    (tmp_path / "hem.txt").write_text(" ".join(weights))
+    scene = make_scene(tmp_path, DRAPE.replace("[[collider]]", HEM + "[[collider]]", 1))
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    assert run(scene, whole) == 0 and run(scene, parts, "--preview-only") == 0
+    # the run goes on without the file
+    (tmp_path / "hem.txt").unlink()
+    assert main(["refine", str(parts), "--threads", "1"]) == 0
+    assert not [name for name in differences(contents(parts), contents(whole)) if name.startswith("level-")]
+    (tmp_path / "hem.txt").write_text(" ".join(["0.5", *weights[1:]]))
+    capsys.readouterr()
+    assert run(scene, whole, "--resume") == 2
+    assert "the weights of shell.0.region.0 are not what they were" in said(capsys)
+
+
 def test_other_threads_are_told(finished: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:
     scene, out = finished
     capsys.readouterr()
@@ -331,9 +368,9 @@ def test_a_signal_leaves_a_run_to_go_on_with(
             if seen == 9:
                 os.kill(os.getpid(), number)
 
-    settle = plisse.runs.climb.settle
+    settle = plisse.progressive.session.march
     with monkeypatch.context() as patch:
-        patch.setattr(plisse.runs.climb, "settle", stopped)
+        patch.setattr(plisse.progressive.session, "march", stopped)
         assert run(scene, out) == code
     assert "what was done is kept." in capsys.readouterr().err
     report = json.loads((out / "report.json").read_text())
@@ -385,7 +422,7 @@ def test_a_folder_that_becomes_read_only_is_one_sentence(
 ) -> None:
     remount(small_disk, "size=4m")
     scene, out = make_scene(tmp_path, SCENES["euler"]), small_disk / "out"
-    animate, seen = plisse.runs.climb.animate, 0
+    animate, seen = plisse.progressive.session.march, 0
 
     def locked(*arguments: Any) -> Iterator[Any]:
         nonlocal seen
@@ -398,7 +435,7 @@ def test_a_folder_that_becomes_read_only_is_one_sentence(
             yield state
 
     with monkeypatch.context() as patch:
-        patch.setattr(plisse.runs.climb, "animate", locked)
+        patch.setattr(plisse.progressive.session, "march", locked)
         assert run(scene, out) == 2
     error = capsys.readouterr().err.strip().splitlines()[-1]
     assert "Read-only file system; the run is saved up to step 3 of level 0: make it writable" in error
@@ -416,7 +453,7 @@ def test_a_folder_that_is_removed_meanwhile_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     scene, out = make_scene(tmp_path), tmp_path / "out"
-    settle = plisse.runs.climb.settle
+    settle = plisse.progressive.session.march
 
     def removed(*arguments: Any, **options: Any) -> Iterator[Any]:
         for state in settle(*arguments, **options):
@@ -424,7 +461,7 @@ def test_a_folder_that_is_removed_meanwhile_is_one_sentence(
                 shutil.rmtree(out)
             yield state
 
-    monkeypatch.setattr(plisse.runs.climb, "settle", removed)
+    monkeypatch.setattr(plisse.progressive.session, "march", removed)
     assert run(scene, out) == 2
     assert "cannot be written: No such file or directory" in said(capsys)
 
@@ -471,8 +508,8 @@ def test_a_run_that_another_command_made_meanwhile_is_gone_on_with(
     scene, out = make_scene(tmp_path, SCENES["levels"]), tmp_path / "out"
     check = plisse.runs.run.check_start
 
-    def slow(system: Any) -> None:
-        check(system)
+    def slow(problem: Any) -> None:
+        check(problem)
         monkeypatch.setattr(plisse.runs.run, "check_start", check)
         assert run(scene, out) == 0
 

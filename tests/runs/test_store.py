@@ -12,10 +12,10 @@ from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats
 from plisse.core.state import Checkpoint, Couplings, State
 from plisse.loading.geometry import load_geometry
-from plisse.scene.geometry import Geometry
-from plisse.runs.recording import open_recording
-from plisse.runs.store import RunStore
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
+from plisse.runs.recording import open_recording
+from plisse.runs.store import RunSpec, RunStore
+from plisse.scene.geometry import Geometry
 from plisse.scene.schedule import Track
 
 SCENE: dict[str, Any] = {
@@ -32,6 +32,8 @@ SCENE: dict[str, Any] = {
     ],
 }
 
+SPEC = RunSpec("0.0.0", "running", 1, 0, ())
+
 
 def frames(store: RunStore) -> list[Path]:
     """Frame files of all levels, in order."""
@@ -41,7 +43,7 @@ def frames(store: RunStore) -> list[Path]:
 def make_store(folder: Path, data: dict[str, Any] = SCENE) -> tuple[RunStore, Geometry]:
     scene = scene_from_dict(data, Path())
     geometry = load_geometry(scene, Path())
-    return RunStore.create(folder, scene_to_dict(scene), geometry, {"status": "running"}), geometry
+    return RunStore.create(folder, scene_to_dict(scene), geometry, SPEC), geometry
 
 
 def make_state(level: int, *, n: int = 5) -> State:
@@ -69,9 +71,13 @@ def same(a: np.ndarray, b: np.ndarray) -> bool:
     return a.dtype == b.dtype and np.array_equal(a, b)
 
 
-@pytest.mark.parametrize(
-    "data", [SCENE, {"shell": [{"shape": "grid", "vertices": 9}]}, SCENE | {"collider": SCENE["collider"][:1]}]
-)
+GRID: dict[str, Any] = {"shape": "grid", "vertices": 9}
+HEMMED: dict[str, Any] = {
+    "shell": [GRID, GRID | {"region": [{"boundary": True, "E": 1e6}, {"corners": True, "E": 2e6}]}]
+}
+
+
+@pytest.mark.parametrize("data", [SCENE, {"shell": [GRID]}, SCENE | {"collider": SCENE["collider"][:1]}, HEMMED])
 def test_a_geometry_comes_back(tmp_path: Path, data: dict[str, Any]) -> None:
     store, geometry = make_store(tmp_path / "run", data)
     found = RunStore.open(store.folder).read_geometry()
@@ -79,8 +85,8 @@ def test_a_geometry_comes_back(tmp_path: Path, data: dict[str, Any]) -> None:
     assert all(map(same, found.shell_positions, geometry.shell_positions))
     assert len(found.colliders) == len(geometry.colliders) and all(map(same_mesh, found.colliders, geometry.colliders))
     assert [len(pins) for pins in found.pins] == [len(pins) for pins in geometry.pins]
-    for mine, theirs in zip(found.pins, geometry.pins, strict=True):
-        assert all(map(same, mine, theirs))
+    for mine, theirs in zip((*found.pins, *found.regions), (*geometry.pins, *geometry.regions), strict=True):
+        assert len(mine) == len(theirs) and all(map(same, mine, theirs))
     assert scene_from_dict(store.read_json("scene.json"), Path()) == scene_from_dict(data, Path())
 
 
@@ -160,7 +166,7 @@ def test_the_geometry_of_an_animated_collider_comes_back(tmp_path: Path) -> None
     store, geometry = make_store(tmp_path / "run")
     track = Track(np.array([0.0, 0.5]), np.random.default_rng(1).normal(size=(2, 7, 3)))
     tracks = (None, track, None, None)
-    store = RunStore.create(tmp_path / "run", {"name": "x"}, replace(geometry, tracks=tracks), {})
+    store = RunStore.create(tmp_path / "run", {"name": "x"}, replace(geometry, tracks=tracks), SPEC)
     found = store.read_geometry().tracks
     assert [each is None for each in found] == [True, False, True, True] and found[1] is not None
     assert same(found[1].times, track.times) and same(found[1].positions, track.positions)

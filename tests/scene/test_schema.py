@@ -40,6 +40,11 @@ def test_every_example_fits_the_schema(path: Path) -> None:
         {"shell": [SHEET | {"pin": [{"corners": True, "motion": [{"time": "1 s", "rotate": 720}]}]}]},
         {"shell": [{"shape": "sphere", "pressure": [{"time": 0, "value": 1}, {"time": 1, "value": "2 kPa"}]}]},
         {"shell": [SHEET], "hierarchy": {"compression": "auto", "bending": 2}},
+        {
+            "shell": [SHEET],
+            "collider": [{"shape": "floor", "height": "-1 m"}, {"shape": "box", "size": [1, "2 cm", 3]}],
+        },
+        {"shell": [{"shape": "grid", "resolution": [3, 2], "width": "20 cm"}]},
         {"shell": [SHEET | {"material": {"preset": "cotton", "strain_limit": True}}], "wind": {"velocity": [1, 0, 0]}},
     ],
 )
@@ -57,6 +62,11 @@ def test_what_the_reader_takes_fits_the_schema(scene: dict[str, Any]) -> None:
         {"shell": [SHEET | {"material": "cottn"}]},
         {"shell": [SHEET | {"shape": "gird"}]},
         {"shell": [SHEET | {"pin": [{"corners": "yes"}]}]},
+        {"shell": [{"shape": "sphere", "radius": -1}]},
+        {"shell": [{"shape": "sphere", "radius": [1, 1, 1]}]},
+        {"shell": [SHEET | {"vertices": 2}]},
+        {"shell": [SHEET | {"diagonals": "random"}]},
+        {"shell": [SHEET], "collider": [{"shape": "cylinder", "closed": 1}]},
         {"shell": [SHEET], "time": {"mode": "still"}},
         {"shell": [SHEET], "contact": {"friction": -1}},
         {"shell": [SHEET], "solver": {"max_iterations": 2.5}},

@@ -6,6 +6,8 @@ import pytest
 from plisse.contact.check import Detector
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Mesh, check_manifold
+from plisse.core.record import Entry
+from plisse.core.values import Choice, Number
 from plisse.shapes.catalogue import (
     SHAPES,
     bowl,
@@ -20,12 +22,11 @@ from plisse.shapes.catalogue import (
     grid,
     hat,
     make_shape,
-    shape_fields,
+    shape_parameters,
     sphere,
     strip,
     torus,
 )
-from plisse.shapes.parameters import ShapeField
 from plisse.shapes.rectangle import DIAGONALS
 
 PI = np.pi
@@ -195,23 +196,31 @@ def test_disc_has_its_hole():
     assert angles(mesh).min() > 35
 
 
-def test_fields_of_all_shapes():
+def test_every_parameter_of_a_shape_is_described():
     for shape in SHAPES:
-        fields = shape_fields(shape)
-        assert all(field.text and field.kind for field in fields)
-        assert all((field.unit == "m") == (field.kind in ("number", "lengths")) for field in fields)
+        known = shape_parameters(shape)
+        assert all(entry.key == key and entry.text and entry.kind is not None for key, entry in known.items())
         # defaults are what the shape is made with when nothing is said
-        defaults = {field.name: field.default for field in fields if field.default is not None}
+        defaults = {entry.key: entry.default for entry in known.values() if entry.default is not None}
         if shape not in ("bunny", "dragon"):  # which take a second each
             np.testing.assert_array_equal(make_shape(shape, defaults).X, make_shape(shape, {}).X)
-    assert shape_fields("cone")[0] == ShapeField("radius", "m", "number", 0.15, "of its rim")
-    kinds = {field.name: field.kind for field in shape_fields("grid")}
-    assert kinds["resolution"] == "counts" and kinds["diagonals"] == "choice" and kinds["seed"] == "count"
-    assert shape_fields("grid")[4].choices == DIAGONALS
-    assert [field.kind for field in shape_fields("box")] == ["lengths", "count"]
-    assert shape_fields("dome")[1] == ShapeField(
-        "height", "m", "number", None, "from rim to top (half a sphere when not given)"
+    assert shape_parameters("cone")["radius"] == Entry("radius", Number("m", above=0), "of its rim", 0.15)
+    assert shape_parameters("grid")["diagonals"].kind == Choice(DIAGONALS)
+    assert shape_parameters("dome")["height"] == Entry(
+        "height", Number("m", above=0), "from rim to top", None, "half a sphere"
     )
+
+
+def test_a_shape_that_is_called_is_checked_too():
+    with pytest.raises(SceneError, match=r"A grid's width \[m\] must be above 0, not -1"):
+        grid(-1)
+    np.testing.assert_array_equal(grid("50 cm", resolution=[3, 2]).X, grid(0.5, resolution=(3, 2)).X)
+    with pytest.raises(TypeError, match="colour"):
+        grid(colour=3)
+    # None is what says nothing
+    np.testing.assert_array_equal(dome(0.3, None).X, dome(0.3).X)
+    with pytest.raises(SceneError, match="A dome's radius"):
+        dome(None)
 
 
 def test_lengths_take_units():

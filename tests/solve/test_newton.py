@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from tests.potentials import BALL, CASES, SHEET, SURFACE, as_matrix, touching
-from tests.progressive.scenes import make_newton, make_system
+from tests.progressive.scenes import make_newton, make_problem
 
 from plisse.contact.barrier import Barrier
-from plisse.contact.halfspace import HalfSpace
+from plisse.contact.plane import PlaneContact
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Clock, Floats, Hessian, Pattern, Potential, Sum
 from plisse.energies.inertia import Inertia
@@ -72,7 +72,7 @@ def test_assembled_matrix_equals_the_dense_one(name: str, fixed: float) -> None:
     size = 3 * int(free.sum())
     upper = np.zeros((size, size))
     rows = np.repeat(np.arange(size), np.diff(pattern.indptr))
-    upper[rows, pattern.indices - 1] = values
+    upper[rows, pattern.indices] = values
     assert not np.tril(upper, -1).any()
     without_rank_one = Hessian(hessian.blocks, hessian.diagonal)
     dofs = (3 * pattern.rows[:, None] + np.arange(3)).ravel()
@@ -130,7 +130,7 @@ def test_iterates_descend_to_a_stationary_point(name: str) -> None:
 
 
 def test_objective_never_rises_in_a_drop_rich_in_contact() -> None:
-    system = make_system(
+    problem = make_problem(
         {"shape": "grid", "width": 0.4, "height": 0.4, "resolution": 12, "translate": [0, 0, 0.155]},
         collider=[
             {"shape": "sphere", "radius": 0.15, "subdivisions": 2, "translate": [0, 0, 0]},
@@ -140,22 +140,22 @@ def test_objective_never_rises_in_a_drop_rich_in_contact() -> None:
         time={"mode": "dynamic", "h": 0.02},
         solver={"tol": 1e-4},
     )
-    newton, clock, h = make_newton(system), Clock(), 0.02
-    x, v = system.x0, system.v0
+    newton, clock, h = make_newton(problem), Clock(), 0.02
+    x, v = problem.x0, problem.v0
     touched = rises = 0
     for _ in range(12):
-        lagged = system.step_potentials(x, v, h, h * v)
+        lagged = problem.lagged(x, v, h, h * v)
         step = Step(x, x, x + h * v, h, h * v, lagged)
-        objective = Sum([Inertia(system.mass, step.x_hat, h), *system.static_parts, *lagged])
+        objective = Sum([Inertia(problem.mass, step.x_hat, h), *problem.potentials, *lagged])
         value, size = objective.value(x), objective.size
-        stop = np.sqrt(system.free.sum()) * h * 1e-4
-        for iterate in solve_step(system, newton, step, clock, stop=stop, max_iterations=100, bring_iterations=100):
+        stop = np.sqrt(problem.free.sum()) * h * 1e-4
+        for iterate in solve_step(problem, newton, step, clock, stop=stop, max_iterations=100, bring_iterations=100):
             fresh = objective.value(iterate.x)
             rises += fresh > value + 10 * ROUNDING * max(size, objective.size)
             value, size = fresh, objective.size
         assert iterate.converged
         x, v = iterate.x, (iterate.x - x) / h
-        touched = max(touched, system.contact_count(x))
+        touched = max(touched, problem.contact_count(x))
     assert touched > 50
     assert rises == 0
 
@@ -178,7 +178,7 @@ def test_caller_can_stop_between_iterates() -> None:
 def test_an_iterate_that_is_blocked_names_the_vertices() -> None:
     x = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1e-3 + 1e-9], [2.0, 0.0, 1.0]])
     up, all_three = np.array([0.0, 0.0, 1.0]), np.arange(3, dtype=np.int32)
-    plane = HalfSpace(np.zeros(3), up, all_three, np.ones(3), kappa=1e-12, dhat=1e-3, offset=1e-3)
+    plane = PlaneContact(np.zeros(3), up, all_three, np.ones(3), kappa=1e-12, dhat=1e-3, offset=1e-3)
     mass = np.ones(3)
     objective = Sum([Inertia(mass, x, 1.0), Gravity(mass, np.array([0.0, 0.0, -1.0])), plane], Clock())
     iterate = next(

@@ -8,14 +8,12 @@ from dataclasses import dataclass, field, replace
 from importlib.resources import as_file
 from typing import Any
 
-from plisse.core.potential import Clock
 from plisse.core.state import State
 from plisse.loading.examples import gallery_file
 from plisse.loading.scene_file import load_scene
-from plisse.progressive.ladder import Ladder, build_hierarchy
-from plisse.progressive.quasistatics import preview, refine, settle
+from plisse.progressive.session import Session
+from plisse.runs.opening import open_session
 from plisse.scene.scene import Scene
-from plisse.solve.newton import make_newton
 
 
 def gallery_scene(name: str, *, sets: tuple[str, ...] = (), tol: float = 0.01, **hierarchy: Any) -> Scene:
@@ -30,7 +28,7 @@ def gallery_scene(name: str, *, sets: tuple[str, ...] = (), tol: float = 0.01, *
 class Climb:
     """What a climb left behind: the last state of each level, and seconds and energy after every step of it."""
 
-    ladder: Ladder
+    session: Session
     states: dict[int, State] = field(default_factory=dict)
     seconds: dict[int, list[float]] = field(default_factory=dict)  # since the start
     energies: dict[int, list[float]] = field(default_factory=dict)
@@ -68,25 +66,21 @@ class Climb:
 def climb(scene: Scene, *, threads: int, level: int | None = None, most: int | None = None) -> Climb:
     """All levels of a progressive or cascadic scene, or one level (the finest when not given) of a direct one."""
     began = time.perf_counter()
-    ladder = build_hierarchy(scene, ".")
-    tools = make_newton(threads=threads), Clock()
-    done = Climb(ladder)
+    session = open_session(scene, ".", threads=threads)
+    done = Climb(session)
     if scene.hierarchy.method in ("direct", "plain"):
-        at = ladder.finest if level is None else level
-        done.follow(settle(ladder, *tools, level=at), began, most=most)
+        done.follow(session.settle(session.finest if level is None else level), began, most=most)
     else:
-        done.follow(preview(ladder, *tools), began)
-        done.follow(refine(ladder, *tools, done.states[0]), began)
+        done.follow(session.preview(), began)
+        done.follow(session.refine(), began)
     return done
 
 
-def tighten(done: Climb, tol: float, *, threads: int) -> Climb:
+def tighten(done: Climb, tol: float) -> Climb:
     """The finest level's state brought to a tighter tolerance, seconds counted on from where it was."""
     last = max(done.states)
-    out = Climb(done.ladder, dict(done.states), dict(done.seconds), dict(done.energies))
+    out = Climb(done.session, dict(done.states), dict(done.seconds), dict(done.energies))
     begin = done.seconds[last][-1]
     out.seconds[last], out.energies[last] = list(done.seconds[last]), list(done.energies[last])
-    tools = make_newton(threads=threads), Clock()
-    states = settle(done.ladder, *tools, level=last, start=done.states[last], tol=tol)
-    out.follow(states, time.perf_counter() - begin)
+    out.follow(done.session.settle(last, tol=tol), time.perf_counter() - begin)
     return out

@@ -10,13 +10,12 @@ import ipctk
 import numpy as np
 
 from plisse.bench.drape import draped
-from plisse.bench.figures import Figure
+from plisse.bench.figures import Figure, use_threads
 from plisse.contact import candidates as broad
 from plisse.contact.barrier import Barrier
 from plisse.contact.ccd import max_step
 from plisse.core.potential import Floats, Pattern
-from plisse.progressive.assemble import System
-from plisse.runs.run import use_threads
+from plisse.progressive.scene_problem import SceneProblem
 
 REPEATS = 7
 
@@ -26,15 +25,18 @@ def measure(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     use_threads(threads)
     figures, details = [], {}
     for times, name in ((0, "6K"), (2, "90K")):
-        system, state, _, _ = draped(times, threads=threads, settle=3)
-        ours, theirs = _contact_seconds(system, state.x)
+        session, _ = draped(times, threads=threads, settle=3)
+        problem, state = session.problem, session.state
+        assert problem is not None and state is not None
+        ours, theirs = _contact_seconds(problem, state.x)
         p = np.zeros_like(state.x)
-        p[: system.n_shell] = np.random.default_rng(0).normal(scale=2e-4, size=(system.n_shell, 3))
-        our_ccd, their_ccd, steps = _ccd_seconds(system, state.x, p)
+        free = problem.bodies.simulated_part(p)
+        free[:] = np.random.default_rng(0).normal(scale=2e-4, size=free.shape)
+        our_ccd, their_ccd, steps = _ccd_seconds(problem, state.x, p)
         figures.append(Figure(f"contact part at {name}, ipctk / ours", theirs / ours, 2.5, "higher"))
         figures.append(Figure(f"swept CCD at {name}, ipctk / ours", their_ccd / our_ccd, 1.0, "higher"))
         details[name] = {
-            "vertices": system.n_shell,
+            "vertices": problem.bodies.n_simulated,
             "active pairs": state.contacts,
             "contact ours, ms": round(1e3 * ours, 1),
             "contact ipctk, ms": round(1e3 * theirs, 1),
@@ -55,46 +57,50 @@ def _best(work: Callable[[], Any]) -> tuple[float, Any]:
     return min(seconds), answer
 
 
-def _mesh(system: System) -> ipctk.CollisionMesh:
-    everything = system.everything
+def _mesh(problem: SceneProblem) -> ipctk.CollisionMesh:
+    everything = problem.surface
+    assert everything is not None
     mesh = ipctk.CollisionMesh(
         np.asfortranarray(everything.X), np.asfortranarray(everything.edges), np.asfortranarray(everything.triangles)
     )
-    mesh.can_collide = ipctk.make_static_obstacle_filter(system.n_shell)
+    mesh.can_collide = ipctk.make_static_obstacle_filter(problem.bodies.n_simulated)
     return mesh
 
 
-def _contact_seconds(system: System, x: Floats) -> tuple[float, float]:
+def _contact_seconds(problem: SceneProblem, x: Floats) -> tuple[float, float]:
     x = x.copy()
     x.flags.writeable = False
-    assert system.barrier is not None
-    hessian = system.barrier.hessian(x)
-    pattern = Pattern.of(system.free, [block.nodes for block in hessian.blocks])
+    assert problem.barrier is not None
+    surface = problem.barrier.surface
+    hessian = problem.barrier.hessian(x)
+    pattern = Pattern.of(problem.free, [block.nodes for block in hessian.blocks])
 
     def ours() -> None:
-        barrier = Barrier(system.surface, kappa=1.0, margin=0.0)
+        barrier = Barrier(surface, kappa=1.0, margin=0.0)
         barrier.gradient(x)
         pattern.assemble(barrier.hessian(x))
 
-    mesh, x_their = _mesh(system), np.asfortranarray(x)
-    potential = ipctk.BarrierPotential(system.dhat, 1.0)
+    mesh, x_their = _mesh(problem), np.asfortranarray(x)
+    potential = ipctk.BarrierPotential(surface.dhat, 1.0)
 
     def theirs() -> None:
         collisions = ipctk.NormalCollisions()
         collisions.use_area_weighting = True
-        collisions.build(mesh, x_their, system.dhat, system.offset, broad_phase=ipctk.LBVH())
+        collisions.build(mesh, x_their, surface.dhat, surface.offset, broad_phase=ipctk.LBVH())
         potential.gradient(collisions, mesh, x_their)
         potential.hessian(collisions, mesh, x_their, ipctk.PSDProjectionMethod.CLAMP)
 
     return _best(ours)[0], _best(theirs)[0]
 
 
-def _ccd_seconds(system: System, x: Floats, p: Floats) -> tuple[float, float, tuple[float, float]]:
-    our_seconds, ours = _best(lambda: max_step(broad.build(system.surface, x, p, 0.0), x, p))
-    mesh, x0, x1 = _mesh(system), np.asfortranarray(x), np.asfortranarray(x + p)
+def _ccd_seconds(problem: SceneProblem, x: Floats, p: Floats) -> tuple[float, float, tuple[float, float]]:
+    assert problem.barrier is not None
+    surface = problem.barrier.surface
+    our_seconds, ours = _best(lambda: max_step(broad.build(surface, x, p, 0.0), x, p))
+    mesh, x0, x1 = _mesh(problem), np.asfortranarray(x), np.asfortranarray(x + p)
     their_seconds, theirs = _best(
         lambda: ipctk.compute_collision_free_stepsize(
-            mesh, x0, x1, min_distance=system.offset, broad_phase=ipctk.LBVH(), narrow_phase_ccd=ipctk.AdditiveCCD()
+            mesh, x0, x1, min_distance=surface.offset, broad_phase=ipctk.LBVH(), narrow_phase_ccd=ipctk.AdditiveCCD()
         )
     )
     return our_seconds, their_seconds, (ours[0], theirs)

@@ -16,20 +16,17 @@ from typing import Any
 import numpy as np
 from PIL import Image, ImageDraw
 
-from plisse.bench.figures import Figure
+from plisse.bench.figures import Figure, use_threads
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints, Mesh
-from plisse.core.potential import Clock
 from plisse.core.state import State
 from plisse.loading.scene_file import scene_from_dict
-from plisse.progressive.ladder import Ladder, build_hierarchy
+from plisse.progressive.ladder import Ladder
 from plisse.progressive.metrics import count_folds
-from plisse.progressive.quasistatics import preview, refine
-from plisse.runs.run import use_threads
+from plisse.runs.opening import open_session
 from plisse.scene.materials import Material
 from plisse.scene.presets import PRESETS, SOURCES
 from plisse.scene.scene import Scene
-from plisse.solve.newton import make_newton
 
 RADIUS, SUPPORT = 0.15, 0.09  # of the specimen and of the plates [m]
 RINGS, LEVELS = 20, 3  # 7.5, 3.75 and 1.9 mm edges; the rings' number is a multiple of 5, so that one lies at SUPPORT
@@ -139,18 +136,19 @@ def drape_fabric(
 ) -> Drape:
     """The drape of least energy among those from the waved starts, refined to the finest level."""
     began = time.perf_counter()
-    ladder = build_hierarchy(cusick_scene(material, rings=rings, levels=levels), ".")
-    newton, clock = make_newton(threads=threads), Clock()
+    session = open_session(cusick_scene(material, rings=rings, levels=levels), threads=threads)
     ends: dict[int, State] = {}
     for count in waves:
-        for state in preview(ladder, newton, clock, wave_start(ladder, count)):
+        session.grid.put(wave_start(session.ladder, count))
+        for state in session.preview():
             ends[count] = state
     best = min(ends.values(), key=lambda state: state.energy)
+    session.grid.put(best)
     states = [best]
-    for state in refine(ladder, newton, clock, best):
+    for state in session.refine():
         if state.accepted:
             states = [*states[: state.level], state]
-    sheets = [ladder.hierarchy.levels[state.level].bodies[0] for state in states]
+    sheets = [session.ladder.geometry(state.level).shells[0] for state in states]
     places = [state.x[: len(sheet.X)] for state, sheet in zip(states, sheets, strict=True)]
     return Drape(
         [drape_coefficient(sheet, x) for sheet, x in zip(sheets, places, strict=True)],
@@ -165,9 +163,9 @@ def drape_fabric(
 
 def wave_start(ladder: Ladder, count: int) -> State:
     """Level 0 with the annulus beyond the support sloping down by DROOP (1 + 0.9 cos(count φ))."""
-    system = ladder.system(0)
-    x = system.x0.copy()
-    sheet = x[: system.n_shell]
+    problem = ladder.problem(0)
+    x = problem.x0.copy()
+    sheet = problem.bodies.simulated_part(x)
     beyond = np.maximum(np.hypot(sheet[:, 0], sheet[:, 1]) - SUPPORT, 0.0)
     angle = np.arctan2(sheet[:, 1], sheet[:, 0])
     # the phase keeps crests off the mesh's own six axes

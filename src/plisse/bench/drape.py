@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
-from plisse.core.potential import Clock
 from plisse.core.state import State
 from plisse.hierarchy.loop import subdivide
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict
-from plisse.progressive.assemble import System
-from plisse.progressive.quasistatics import relax
+from plisse.progressive.session import Session
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
-from plisse.solve.newton import Newton, make_newton
 
 CELLS = 75  # of the cloth's side before it is subdivided
 
@@ -36,29 +32,34 @@ def drape_scene(cells: int, *, sphere: int = 5) -> Scene:
     )
 
 
-def draped(times: int, *, threads: int, settle: int) -> tuple[System, State, Newton, Clock]:
-    """The cloth of CELLS² cells in equilibrium, subdivided `times` times, and `settle` quasistatic steps more."""
+def draped(times: int, *, threads: int, settle: int, precision: str = "auto") -> tuple[Session, Iterator[State]]:
+    """The cloth of CELLS² cells in equilibrium, subdivided `times` times, and `settle` quasistatic steps more.
+
+    Returns the session and its further states.
+    """
     scene = drape_scene(CELLS)
     geometry = load_geometry(scene, Path())
-    system = System(scene, geometry)
-    newton, clock = make_newton(threads=threads), Clock()
-    state = _last(system, newton, clock, None, steps=200)
-    mesh, x = geometry.shells[0], state.x[: system.n_shell]
+    coarse = Session(scene, geometry, threads=threads)
+    state = take_steps(coarse.settle(0), 200)
+    mesh, x = geometry.shells[0], state.x[: len(geometry.shells[0].X)]
     for _ in range(times):
-        mesh, U, _ = subdivide(mesh, rule="linear")
+        mesh, U = subdivide(mesh, rule="linear")
         x = U(x)
     # a tolerance that no step meets, so that as many steps are made as asked
-    endless = replace(scene, solver=replace(scene.solver, tol=1e-12))
-    fine = System(endless, Geometry((mesh,), (x,), geometry.colliders, ((),)))
-    newton, clock = make_newton(threads=threads), Clock()
-    start = State(0, 0, 0.0, fine.x0, np.zeros_like(fine.x0))
-    return fine, _last(fine, newton, clock, start, steps=settle), newton, clock
+    endless = replace(scene, solver=replace(scene.solver, tol=1e-12, precision=precision))
+    session = Session(endless, Geometry((mesh,), (x,), geometry.colliders, ((),)), threads=threads)
+    states = session.settle(0)
+    take_steps(states, settle)
+    return session, states
 
 
-def _last(system: System, newton: Newton, clock: Clock, start: State | None, *, steps: int) -> State:
-    state = start
-    for state in relax(system, newton, clock, start):
-        if state.step >= steps:
+def take_steps(states: Iterator[State], count: int) -> State:
+    """The state after some more steps, or the last one."""
+    state: State | None = None
+    done = 0
+    for state in states:
+        done += state.accepted
+        if done >= count:
             break
     assert state is not None
     return state

@@ -9,16 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from plisse.bench.figures import Figure
+from plisse.bench.figures import Figure, use_threads
 from plisse.core.mesh import concatenate
 from plisse.export import FORMATS, export_run
-from plisse.export.video import describe_frame
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
-from plisse.pictures.render import Ground, draw
+from plisse.pictures.render import draw
 from plisse.runs.recording import open_recording
-from plisse.runs.run import use_threads
-from plisse.runs.store import RunStore
+from plisse.runs.store import RunSpec, RunStore
 
 FRAMES = 8
 SCENE = {
@@ -61,10 +59,10 @@ def measure(threads: int) -> tuple[list[Figure], dict[str, Any]]:
 def _record(folder: Path) -> None:
     scene = scene_from_dict(SCENE, Path())
     geometry = load_geometry(scene, Path())
-    store = RunStore.create(folder, scene_to_dict(scene), geometry, {})
+    store = RunStore.create(folder, scene_to_dict(scene), geometry, RunSpec("", "done", 1, 0, ()))
     mesh, starts = concatenate([*geometry.shells, *geometry.solids])
     body = np.repeat(np.arange(len(starts) - 1), np.diff(starts)).astype(np.int32)
-    store.begin_level(0, mesh.triangles, body, len(geometry.shells))
+    store.begin_level(0, mesh.triangles, body, len(geometry.shells), uv=mesh.uv)
     start = np.concatenate([*geometry.shell_positions, *(solid.X for solid in geometry.solids)])
     for number in range(FRAMES):
         x = start.copy()
@@ -85,10 +83,11 @@ def _save(folder: Path) -> float:
 def _draw(folder: Path) -> float:
     """Seconds of drawing the frames, once the kernels are loaded."""
     recording = open_recording(folder / "run")
-    draw(describe_frame(recording, 0), size=PIXELS, ground=Ground())
+    stage = recording.stage
+    draw(stage.show(recording.positions(0)), size=PIXELS, grounds=stage.grounds)
     began = time.perf_counter()
-    for index in range(len(recording)):
-        draw(describe_frame(recording, index), size=PIXELS, ground=Ground())
+    for number in recording.numbers:
+        draw(stage.show(recording.positions(number)), size=PIXELS, grounds=stage.grounds)
     return time.perf_counter() - began
 
 

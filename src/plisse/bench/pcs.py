@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from plisse.bench.figures import Figure
+from plisse.bench.figures import Figure, use_threads
 from plisse.bench.pcs_interruption import measure_interruption
 from plisse.bench.pcs_levels import measure_levels
 from plisse.bench.pcs_preview import measure_preview
 from plisse.bench.pcs_speed import measure_speed
-from plisse.runs.run import use_threads
 
 PARTS: dict[str, Callable[[int], tuple[list[Figure], dict[str, Any]]]] = {
     "speed-93k": lambda threads: measure_speed(threads, levels=4, asked=5.0, plain=True),

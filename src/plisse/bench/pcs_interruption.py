@@ -8,11 +8,8 @@ from typing import Any
 
 from plisse.bench.climb import gallery_scene
 from plisse.bench.figures import Figure
-from plisse.core.potential import Clock
-from plisse.progressive.ladder import build_hierarchy
-from plisse.progressive.quasistatics import preview, refine
+from plisse.runs.opening import open_session
 from plisse.scene.presets import PRESETS
-from plisse.solve.newton import make_newton
 
 SCENE = "05-sphere"
 
@@ -20,21 +17,22 @@ SCENE = "05-sphere"
 def measure_interruption(threads: int, *, levels: int = 4) -> tuple[list[Figure], dict[str, Any]]:
     """Silences of the refinement, over one Newton iteration of its finest level, and the way back to a preview."""
     scene = gallery_scene(SCENE, levels=levels)
-    ladder = build_hierarchy(scene, ".")
-    newton, clock = make_newton(threads=threads), Clock()
-    *_, cached = preview(ladder, newton, clock)
+    session = open_session(scene, ".", threads=threads)
+    for _ in session.preview():
+        pass
     silences: list[float] = []
     iterations: list[float] = []
     last = time.perf_counter()
-    for state in refine(ladder, newton, clock, cached):
+    for state in session.refine():
         now = time.perf_counter()
-        if state.level == ladder.finest:
+        if state.level == session.finest:
             iterations.append(now - last)
         silences.append(now - last)
         last = now
     wool = replace(scene, shells=tuple(replace(shell, material=PRESETS["wool"]) for shell in scene.shells))
     began = time.perf_counter()
-    next(preview(ladder.changed(wool, "."), newton, clock, cached))
+    session.change(wool)
+    next(session.preview())
     back = time.perf_counter() - began
     one = max(iterations)
     figures = [

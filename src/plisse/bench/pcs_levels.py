@@ -41,10 +41,10 @@ def _measure(name: str, levels: int, threads: int, **keys: Any) -> dict[str, Any
     scene = gallery_scene(name, sets=(f"time.max_steps={MOST_STEPS}",), levels=levels, **keys)
     if scene.hierarchy.method == "direct":
         runs = [climb(scene, threads=threads, level=level) for level in range(levels)]
-        done = Climb(runs[-1].ladder, {level: run.states[level] for level, run in enumerate(runs)})
+        done = Climb(runs[-1].session, {level: run.states[level] for level, run in enumerate(runs)})
     else:
         done = climb(scene, threads=threads)
-    return describe(done.ladder, done, threads)
+    return describe(done.session.ladder, done, threads)
 
 
 def describe(ladder: Ladder, done: Climb, threads: int) -> dict[str, Any]:
@@ -52,14 +52,15 @@ def describe(ladder: Ladder, done: Climb, threads: int) -> dict[str, Any]:
     metrics = compare_levels(ladder, {level: state.x for level, state in done.states.items()}, threads=threads)
     last = max(metrics)
     curvature = {
-        name: [round(metrics[k]["curvature_distance_to_finest"][name], 1) for k in range(last)] for name in CURVATURES
+        name: [round((metrics[k].curvature_distance_to_finest or {})[name], 1) for k in range(last)]
+        for name in CURVATURES
     }
     return {
         "steps": done.steps,
         "converged": done.converged,
-        "position error, mm": [round(1e3 * metrics[k]["position_error_to_finest"], 2) for k in range(last)],
+        "position error, mm": [round(1e3 * (metrics[k].position_error_to_finest or 0.0), 2) for k in range(last)],
         "curvature distance": curvature,
-        "folds": [metrics[k]["folds"] for k in range(last + 1)],
+        "folds": [metrics[k].folds for k in range(last + 1)],
         "energy, J": round(done.states[last].energy, 5),
     }
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from plisse.bench.climb import gallery_scene
 from plisse.bench.figures import Figure
-from plisse.core.potential import Clock, Sum, frozen
-from plisse.progressive.ladder import Ladder, build_hierarchy
-from plisse.progressive.quasistatics import relax
+from plisse.core.potential import Sum, frozen
+from plisse.progressive.ladder import Ladder
+from plisse.progressive.session import Session
 from plisse.progressive.shells import ShellModel
+from plisse.runs.opening import open_session
 from plisse.scene.scene import Scene
-from plisse.solve.newton import make_newton
 
 SCENE = "05-sphere"
 SETTLE, STEPS = 30, 30  # steps before and while the clock runs
@@ -27,16 +27,16 @@ def measure_preview(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     figures: list[Figure] = []
     details: dict[str, Any] = {}
     coarse = gallery_scene(SCENE, levels=1, method="direct")
-    direct = _time_steps(build_hierarchy(coarse, "."), threads)
+    direct = _time_steps(open_session(coarse, ".", threads=threads))
     details["direct coarse step, ms"] = round(1e3 * direct, 1)
     for levels in LEVELS:
-        printed = build_hierarchy(_printed(levels), ".")
-        finest = printed.geometry(printed.finest).shells
+        printed = open_session(_printed(levels), ".", threads=threads)
+        finest = printed.ladder.geometry(printed.ladder.finest).shells
         name = f"{len(finest[0].triangles) / 1000:.0f}K"
-        evaluation = _time_evaluation(printed)
-        step = _time_steps(printed, threads)
-        up = _time_steps(build_hierarchy(_printed(levels, proxy_levels_up=2), "."), threads)
-        linear = _time_steps(build_hierarchy(gallery_scene(SCENE, levels=levels), "."), threads)
+        evaluation = _time_evaluation(printed.ladder)
+        step = _time_steps(printed)
+        up = _time_steps(open_session(_printed(levels, proxy_levels_up=2), ".", threads=threads))
+        linear = _time_steps(open_session(gallery_scene(SCENE, levels=levels), ".", threads=threads))
         allowed = (direct + 2.5 * evaluation) / direct
         figures += [
             Figure(f"{name}: preview step / direct coarse step", step / direct, allowed, "lower"),
@@ -56,11 +56,11 @@ def _printed(levels: int, **hierarchy: Any) -> Scene:
     return gallery_scene(SCENE, levels=levels, preset="paper", **hierarchy)
 
 
-def _time_steps(ladder: Ladder, threads: int) -> float:
+def _time_steps(session: Session) -> float:
     """Median seconds of the steps of level 0 after SETTLE ones from the flat start; none is accepted as the last."""
     times: list[float] = []
     last = time.perf_counter()
-    for state in relax(ladder.system(0), make_newton(threads=threads), Clock(), tol=1e-12):
+    for state in session.settle(0, tol=1e-12):
         now = time.perf_counter()
         if state.step > SETTLE:
             times.append(now - last)
@@ -88,14 +88,14 @@ def _lost_shape(threads: int) -> dict[str, Any]:
     """How far level 0 moves when its proxy is evaluated two levels up instead of on the finest mesh."""
     found = []
     for options in ({}, {"proxy_levels_up": 2}):
-        ladder = build_hierarchy(_printed(5, **options), ".")
-        *_, state = relax(ladder.system(0), make_newton(threads=threads), Clock(), tol=2e-3)
-        found.append((ladder, state))
+        session = open_session(_printed(5, **options), ".", threads=threads)
+        *_, state = session.settle(0, tol=2e-3)
+        found.append((session.ladder, state))
     (ladder, full), (_, up) = found
     model = ShellModel(ladder.scene, ladder.geometry(ladder.finest).shells)
-    P = ladder.hierarchy.between(0, ladder.finest, bodies=1)
-    energies = [Sum([*model.elastic, *model.loads]).value(frozen(P(s.x[: P.matrix.shape[1]]))) for _, s in found]
-    n = P.matrix.shape[1]
+    P = ladder.shell_map(0, ladder.finest)
+    energies = [Sum([*model.elastic, *model.loads]).value(frozen(P(s.x[: P.coarse]))) for _, s in found]
+    n = P.coarse
     apart = np.sqrt(((full.x[:n] - up.x[:n]) ** 2).sum(axis=1).mean())
     return {
         "two levels up of four: level 0 moves by, mm": round(1e3 * float(apart), 2),

@@ -17,7 +17,7 @@ def measure_speed(threads: int, *, levels: int, asked: float, plain: bool) -> tu
     """Speed-ups at ε = 0.01, at equal energy, and at ε = 0.001 for a hierarchy over the 1.5K-triangle base."""
     ours = climb(gallery_scene(SCENE, levels=levels), threads=threads)
     direct = climb(gallery_scene(SCENE, levels=levels, method="direct"), threads=threads)
-    size = f"{len(ours.ladder.geometry(levels - 1).shells[0].triangles) / 1000:.0f}K triangles"
+    size = f"{len(ours.session.ladder.geometry(levels - 1).shells[0].triangles) / 1000:.0f}K triangles"
     last = levels - 1
     figures = [
         Figure(f"{size}: direct / progressive at ε = 0.01", direct.wall / ours.wall, asked, "higher"),
@@ -33,7 +33,7 @@ def measure_speed(threads: int, *, levels: int, asked: float, plain: bool) -> tu
         "seconds per level": _per_level(ours),
         "energy of both, J": [round(energy, 5), round(direct_energy, 5)],
     }
-    tight, direct_tight = tighten(ours, 1e-3, threads=threads), tighten(direct, 1e-3, threads=threads)
+    tight, direct_tight = tighten(ours, 1e-3), tighten(direct, 1e-3)
     details |= _equal_energy(tight, direct_tight, max(energy, direct_energy))
     details |= {
         "ε = 0.001: direct / progressive": round(direct_tight.wall / tight.wall, 2),

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
-from plisse.core.errors import SceneError
+from plisse.core.errors import IntersectionError, SceneError
 
+RED, GREY = (214, 39, 40), (200, 200, 205)  # of triangles that intersect, and of the others
 EXPORTS = ("usd", "abc", "glb", "ply", "obj", "mp4", "webm")
 
 
@@ -21,13 +23,13 @@ def add_commands(commands: Any) -> None:
     check.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="override a value of the scene")
     check.add_argument("--collider", action="store_true", help="the mesh will be a collider, which may be less clean")
     check.add_argument("--repair", action="store_true", help="repair what can be repaired without guessing")
-    check.add_argument("--out", type=Path, metavar="FIXED", help="where to write the repaired mesh")
+    check.add_argument("--out", type=new_path, metavar="FIXED", help="where to write the repaired mesh")
     check.set_defaults(action=_check)
 
     report = commands.add_parser("report", help="print the state of a run as a table")
     report.add_argument("run", type=Path, help="folder of a run")
     report.add_argument("--html", action="store_true", help="write a page with pictures and plots instead")
-    report.add_argument("--out", type=Path, metavar="FILE", help="where to write the page (default: into the run)")
+    report.add_argument("--out", type=new_path, metavar="FILE", help="where to write the page (default: into the run)")
     report.set_defaults(action=_report)
 
     render = commands.add_parser("render", help="draw a frame of a run, or a video of all frames")
@@ -38,12 +40,12 @@ def add_commands(commands: Any) -> None:
     render.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
     render.add_argument("--size", type=_size, metavar="WxH", help="pixels (default: 1280x960, video: 1280x720)")
     render.add_argument("--fps", type=float, help="video only: frames per second (default: as simulated)")
-    render.add_argument("--out", type=Path, metavar="FILE", help="picture or video (default: in the run)")
+    render.add_argument("--out", type=new_path, metavar="FILE", help="picture or video (default: in the run)")
     render.set_defaults(action=_render)
 
     export = commands.add_parser("export", help="write a run for other programs")
     export.add_argument("run", type=Path, help="folder of a run")
-    export.add_argument("--out", type=Path, required=True, help="file, or a folder for all frames as ply or obj")
+    export.add_argument("--out", type=new_path, required=True, help="file, or a folder for all frames as ply or obj")
     export.add_argument("--format", choices=EXPORTS, help="default: the one that belongs to the suffix")
     export.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
     export.add_argument("--frame", type=int, metavar="N", help="only this frame; -1 is the last")
@@ -61,8 +63,23 @@ def add_commands(commands: Any) -> None:
 
     examples = commands.add_parser("examples", help="list the scenes that come with plisse, or copy one to edit")
     examples.add_argument("name", nargs="?", help="name of a scene to copy")
-    examples.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder to copy to (default: here)")
+    examples.add_argument(
+        "--out", type=new_path, default=Path(), metavar="DIR", help="folder to copy to (default: here)"
+    )
     examples.set_defaults(action=_examples)
+
+
+def new_path(text: str) -> Path:
+    """Where a command is to write to."""
+    try:
+        if not text:
+            raise argparse.ArgumentTypeError("must not be empty; the current folder is .")
+        os.lstat(text)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        pass  # who writes there will see
+    except OSError as error:
+        raise argparse.ArgumentTypeError(f"cannot be {text!r}: {error.strerror}") from None
+    return Path(text)
 
 
 def _size(text: str) -> tuple[int, int]:
@@ -86,36 +103,40 @@ def _check(options: argparse.Namespace) -> int:
     if is_scene:
         from plisse.runs.checks import check_scene_file
 
-        with telling_start(options.file):
+        with showing_intersections(options.file):
             print("\n".join(check_scene_file(options.file, options.set)))
         return 0
     if options.set:
         raise SceneError("--set changes a scene, but a mesh has nothing to set: remove it.")
     from plisse.runs.checks import check_mesh_file
 
-    print("\n".join(check_mesh_file(options.file, solid=options.collider)))
+    with showing_intersections(options.file):
+        print("\n".join(check_mesh_file(options.file, solid=options.collider)))
     return 0
 
 
 @contextmanager
-def telling_start(scene: Path) -> Iterator[None]:
-    """Adds a mesh to the message that shows where a scene intersects at its start."""
+def showing_intersections(file: Path) -> Iterator[None]:
+    """Leaves a mesh that shows where a scene or a mesh intersects, and names it in the message."""
     try:
         yield
-    except SceneError as error:
-        write: Callable[[Path], None] | None = getattr(error, "write", None)
-        if write is None:
-            raise
-        path = Path(f"{scene.stem}-intersections.ply")
+    except IntersectionError as error:
+        import numpy as np
+
+        from plisse.meshes.ply import write_ply
+
+        colors = np.tile(np.array(GREY, np.uint8), (len(error.triangles), 1))
+        colors[error.marked] = RED
+        path = Path(f"{file.stem}-intersections.ply")
         try:
-            write(path)
+            write_ply(path, error.x, error.triangles, colors=colors)
         except OSError:
             raise error from None
         raise SceneError(f"{str(error).removesuffix('.')}; {path} shows them in red.") from None
 
 
 def _report(options: argparse.Namespace) -> int:
-    from plisse.runs.climb import read_report
+    from plisse.runs.report import read_report
     from plisse.runs.store import RunStore
 
     RunStore.open(options.run)

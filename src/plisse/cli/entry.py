@@ -9,11 +9,14 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from plisse.cli.commands import add_commands, telling_start
+from plisse.cli.commands import add_commands, new_path, showing_intersections
 from plisse.core.errors import SceneError, counted
 from plisse.core.version import __version__
+
+if TYPE_CHECKING:
+    from plisse.progressive.report import Report
 
 BENCHES = ("newton", "contact", "drop", "start", "pcs", "cusick", "export")
 PARTS = ("speed-93k", "speed-371k", "preview", "interruption", "levels")  # of the bench pcs
@@ -27,7 +30,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     run = commands.add_parser("run", help="simulate a scene")
     run.add_argument("scene", type=Path, help="scene file (TOML)")
-    run.add_argument("--out", type=Path, required=True, help="folder for frames, picture and report")
+    run.add_argument("--out", type=new_path, required=True, help="folder for frames, picture and report")
     run.add_argument(
         "--set",
         action="append",
@@ -49,6 +52,11 @@ def build_parser() -> argparse.ArgumentParser:
     refine.add_argument("--tol", type=_tolerance, help="new tolerance of the finest level [m/s]")
     refine.add_argument("--levels", type=_level, metavar="N", help="new number of levels")
     refine.add_argument("--to-level", type=_level, metavar="K", help="the finest level to run")
+    refine.add_argument(
+        "--set", action="append", default=[], metavar="KEY=VALUE",
+        help="change the scene and go back to the preview, from its last state: contact.friction=0.5; "
+        "collider.1={...} adds one after collider.0, collider.1= removes it",
+    )  # fmt: skip
     refine.set_defaults(action=_until_stopped(_refine))
     for command in (run, refine):
         command.add_argument("--threads", type=_threads, default=cores, help=f"threads (default: {cores})")
@@ -156,7 +164,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.preview_only and options.to_level:
         raise SceneError("--preview-only means --to-level 0: use only one of them.")
     to_level = 0 if options.preview_only else options.to_level
-    with telling_start(options.scene):
+    with showing_intersections(options.scene):
         report = run_scene(
             scene,
             options.scene.parent,
@@ -183,6 +191,7 @@ def _refine(options: argparse.Namespace) -> int:
         tol=options.tol,
         levels=options.levels,
         to_level=options.to_level,
+        overrides=options.set,
         check_every=options.check_every,
         any_size=options.yes,
         progress=sys.stderr,
@@ -191,54 +200,54 @@ def _refine(options: argparse.Namespace) -> int:
     return _conclude(report, options.run)
 
 
-def _conclude(report: dict[str, Any], out: Path) -> int:
+def _conclude(report: Report, out: Path) -> int:
     """Says how a run ended, and what to do where it did not end well."""
-    levels = report["levels"]
-    level, static = levels[-1], levels[-1]["unconverged_steps"] is None
-    ended = "done" if not static else "in equilibrium" if level["converged"] else "stopped"
-    steps = " + ".join(str(entry["steps"]) for entry in levels)
+    levels = report.levels
+    level, static = levels[-1], levels[-1].unconverged_steps is None
+    ended = "done" if not static else "in equilibrium" if level.converged else "stopped"
+    steps = " + ".join(str(entry.steps) for entry in levels)
     keys = ("newton_iterations", "intersections", "states_checked")
-    total = {key: sum(entry[key] for entry in levels) for key in keys}
+    total = {key: sum(getattr(entry, key) for entry in levels) for key in keys}
     print(
-        f"{report['scene']}: {ended} after {steps} step{'' if steps == '1' else 's'}, "
-        f"{counted(total['newton_iterations'], 'Newton iteration')}, {report['wall_s']:.1f} s; "
-        f"{level['vertices']:,} vertices, "
+        f"{report.scene}: {ended} after {steps} step{'' if steps == '1' else 's'}, "
+        f"{counted(total['newton_iterations'], 'Newton iteration')}, {report.wall_s:.1f} s; "
+        f"{level.vertices:,} vertices, "
         f"{counted(total['intersections'], 'intersection')} in {counted(total['states_checked'], 'checked state')}."
     )
     print(f"picture: {out / ('levels.png' if len(levels) > 1 else 'preview.png')}")
     print(f"report:  {out / 'report.html'}")
-    if level["missed_keyframes"] > report["contact"]["dhat"]:
+    if level.missed_keyframes > report.contact["dhat"]:
         print(
-            f"plisse: contact or a strain limit held scripted vertices back by up to {level['missed_keyframes']:.3g} m "
+            f"plisse: contact or a strain limit held scripted vertices back by up to {level.missed_keyframes:.3g} m "
             "from their keyframes.",
             file=sys.stderr,
         )
-    if level["unconverged_steps"]:
+    if level.unconverged_steps:
         print(
-            f"plisse: {level['unconverged_steps']} of {level['steps']} steps did not meet solver.tol: raise "
+            f"plisse: {level.unconverged_steps} of {level.steps} steps did not meet solver.tol: raise "
             "solver.max_iterations or use a smaller time.h.",
             file=sys.stderr,
         )
-    if not static or level["converged"]:
-        if report["method"] in ("progressive", "cascadic") and level["level"] < report["finest"]:
-            print(f"level {level['level']} of 0 to {report['finest']}: continue with `plisse refine {out}`")
+    if not static or level.converged:
+        if report.method in ("progressive", "cascadic") and level.level < report.finest:
+            print(f"level {level.level} of 0 to {report.finest}: continue with `plisse refine {out}`")
         return 0
-    if level["contacts"] == 0 and level["force_balance"] > 0.5:
+    if not report.pinned and level.contacts == 0 and level.force_balance > 0.5:
         print("plisse: nothing holds the shells up: add a pin, a floor or a collider below them.", file=sys.stderr)
     else:
-        if level["missed_keyframes"] > report["contact"]["dhat"]:
+        if level.missed_keyframes > report.contact["dhat"]:
             advice = "handles or colliders do not reach their keyframes; give them a clear path"
-        elif level.get("stalled"):
+        elif level.stalled:
             advice = (
                 "no lower energy is found from there; try a smaller time.h or a larger solver.tol, with --overwrite"
             )
-        elif report["method"] in ("direct", "plain"):
+        elif report.method in ("direct", "plain"):
             advice = "allow more steps with --set time.max_steps=…, and --overwrite"
         else:
             advice = f"continue with `plisse refine {out}`"
         print(
-            f"plisse: no equilibrium on level {level['level']} after {counted(level['steps'], 'step')} (residual "
-            f"{level['residual']:.2g}, force balance {level['force_balance']:.2g}): {advice}.",
+            f"plisse: no equilibrium on level {level.level} after {counted(level.steps, 'step')} (residual "
+            f"{level.residual:.2g}, force balance {level.force_balance:.2g}): {advice}.",
             file=sys.stderr,
         )
     return 1

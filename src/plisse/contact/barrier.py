@@ -13,6 +13,7 @@ from plisse.contact.ccd import max_step, pair_steps
 from plisse.contact.close import ClosePairs, find_close
 from plisse.contact.exact import barrier_blocks, project_blocks
 from plisse.contact.friction import Contacts
+from plisse.contact.touching import ContactPotential
 from plisse.core.potential import (
     Blocks,
     DenseBlocks,
@@ -20,7 +21,6 @@ from plisse.core.potential import (
     Hessian,
     Ints,
     KronBlocks,
-    Potential,
     scatter_vectors,
 )
 from plisse.kernels import barrier
@@ -66,7 +66,7 @@ class _Touching:
         return out
 
 
-class Barrier(Potential):
+class Barrier(ContactPotential):
     """Σ κ A m(c) b(D) over point–triangle and edge–edge pairs with offset < d < offset + dhat. [Li2021] §4.
 
     A is a quarter of the point's area, or of the sum of both edges' areas; where one side is a collider the shell's
@@ -74,8 +74,6 @@ class Barrier(Potential):
     pairs whose reach is limited by their rest distance push with the same pressure. `max_step` is additive CCD.
     start: positions that may hold pairs closer than their offset within one body, see `ClosePairs`.
     """
-
-    kind = "contact"
 
     def __init__(self, surface: broad.Surface, *, kappa: float, margin: float, start: Floats | None = None) -> None:
         self.surface, self._kappa, self._margin = surface, kappa, margin
@@ -232,6 +230,9 @@ class Barrier(Potential):
     def count(self, x: Floats) -> int:
         """Number of active pairs."""
         return len(self._touch(x).active)
+
+    def clearance(self, x: Floats) -> float:
+        return self.closest(x)[0]
 
     def closest(self, x: Floats) -> tuple[float, Ints]:
         """Smallest d / offset over all near pairs (> 1 in every admissible state), and that pair's vertices."""

@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
+from typing import Protocol
 
 import ipctk
 import numpy as np
 
-from plisse.core.potential import Floats, Ints
+from plisse.core.bodies import Bodies
+from plisse.core.mesh import Floats, Ints, Longs, Mesh
 
 
 def use_detector_threads(threads: int) -> None:
     ipctk.set_num_threads(min(threads, os.cpu_count() or 1))
+
+
+class Collides(Protocol):
+    """What the detector needs to know of a problem."""
+
+    @property
+    def surface(self) -> Mesh | None: ...
+
+    @property
+    def bodies(self) -> Bodies: ...
 
 
 class Detector:
@@ -28,16 +41,22 @@ class Detector:
         if first_collider < len(X):
             self._mesh.can_collide = ipctk.make_static_obstacle_filter(first_collider)
 
+    @classmethod
+    def of(cls, problem: Collides) -> Detector:
+        """The detector of everything in a problem that can collide."""
+        mesh = problem.surface or Mesh(np.zeros((problem.bodies.n, 3)), np.zeros((0, 3), np.int32))
+        return cls(mesh.X, mesh.edges, mesh.triangles, problem.bodies.n_simulated)
+
     def count(self, x: Floats) -> int:
         """Number of edge–triangle pairs that intersect."""
-        x = np.asfortranarray(x)
-        if not ipctk.has_intersections(self._mesh, x, broad_phase=ipctk.LBVH()):
-            return 0
         return len(self.intersections(x))
 
     def intersections(self, x: Floats) -> list[tuple[int, int]]:
-        """(edge, triangle) indices of every intersecting pair; one by one, for messages only."""
+        """(edge, triangle) indices of every intersecting pair."""
         x = np.asfortranarray(x)
+        if not ipctk.has_intersections(self._mesh, x, broad_phase=ipctk.LBVH()):
+            return []
+        # one by one: that there are any is an error
         tree = ipctk.LBVH()
         tree.build(x, self._edges, self._triangles, 0.0)
         found = []
@@ -48,3 +67,10 @@ class Detector:
                 if ipctk.is_edge_intersecting_triangle(*x[edge], *x[triangle]):
                     found.append((int(pair.edge_id), int(pair.face_id)))
         return found
+
+
+def mark_triangles(mesh: Mesh, found: Sequence[tuple[int, int]]) -> Longs:
+    """The triangles of a mesh that take part in intersections (edge, triangle), ascending, shape (k,)."""
+    marked = np.asarray(np.isin(mesh.triangle_edges, [edge for edge, _ in found]).any(axis=1))
+    marked[[triangle for _, triangle in found]] = True
+    return np.flatnonzero(marked)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plisse.core.potential import Floats, Hessian, Ints, KronBlocks, Potential, scatter_vectors
 from plisse.kernels import slip
@@ -19,11 +20,49 @@ class Contacts:
     normals: Floats
     forces: Floats
 
+    def take(self, chosen: NDArray[np.bool_]) -> Contacts:
+        """The chosen contacts (m,)."""
+        return Contacts(self.nodes[chosen], self.weights[chosen], self.normals[chosen], self.forces[chosen])
+
+
+def combine(mu: Floats | float, other: Floats | float) -> Floats:
+    """Coefficient of a contact between two bodies: √(μ₁ μ₂), exactly μ where both are μ.
+
+    A frictionless body is therefore frictionless against everything.
+    """
+    return np.asarray(np.where(np.equal(mu, other), mu, np.sqrt(np.multiply(mu, other))))
+
+
+def lag_friction(
+    contacts: Contacts,
+    x_start: Floats,
+    *,
+    mu: Floats,
+    plane: float | None = None,
+    speed: float,
+    h: float,
+    motion: Floats | None = None,
+) -> list[Friction]:
+    """The friction of those contacts that have any; none where all slide freely.
+
+    mu: coefficient of each vertex's body (n,). plane: that of the half-space which the vertices touch; without it,
+    contacts are pairs, whose bodies are those of their first and last vertex.
+    """
+    other = mu[contacts.nodes[:, -1]] if plane is None else plane
+    each = combine(mu[contacts.nodes[:, 0]], other)
+    rough = each > 0.0
+    if not rough.any():
+        return []
+    if not rough.all():
+        contacts, each = contacts.take(rough), each[rough]
+    return [Friction(contacts, x_start, mu=each, speed=speed, h=h, motion=motion)]
+
 
 class Friction(Potential):
     """Σ μ λ f₀(‖u‖), u the tangential part of Σ wᵢ (xᵢ − xᵢᵗ); f₀ is smoothed below ε_v h. [Li2020] §5, [Li2021].
 
     Contacts (normals, forces λ, weights) are those of `contacts`; slip is measured from the step's start x_start.
+    mu: Coulomb's μ of each contact (m,).
     `motion` (n, 3), the last step's displacement, says what slip to expect: at the start of a step slip is zero, and
     the exact Hessian would take sliding contacts for sticking ones.
     """
@@ -35,7 +74,7 @@ class Friction(Potential):
         contacts: Contacts,
         x_start: Floats,
         *,
-        mu: float,
+        mu: Floats,
         speed: float,
         h: float,
         motion: Floats | None = None,

@@ -27,17 +27,33 @@ SLIVER = 1e-3
 class Mesh:
     """A triangle mesh at rest; deformed positions live elsewhere.
 
-    X: rest positions [m], shape (n, 3).
+    X: positions [m], shape (n, 3), of the rest shape unless `rest` says otherwise.
     triangles: vertex indices, counter-clockwise seen from outside, shape (m, 3), int32.
+    uv: texture coordinates of the triangles' corners, NaN where there are none, shape (m, 3, 2); None without any.
+    rest: rest positions of the triangles' corners [m], shape (m, 3, 3), where the rest shape is not X but e.g. a flat
+    pattern, in which a vertex on a seam has several places. X then is a shape in space that does not touch itself: it
+    tells contact which parts are near each other by nature.
     """
 
     X: Floats
     triangles: Ints
+    uv: Floats | None = None
+    rest: Floats | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "X", np.ascontiguousarray(self.X, dtype=np.float64).reshape(-1, 3))
-        triangles = np.ascontiguousarray(self.triangles, dtype=np.int32).reshape(-1, 3)
-        object.__setattr__(self, "triangles", triangles)
+        for name, dtype, kinds in (("X", np.float64, "fiu"), ("triangles", np.int32, "iu")):
+            array = np.asarray(getattr(self, name))
+            if array.size and (array.shape[1:] != (3,) or array.dtype.kind not in kinds):
+                what = "whole numbers" if name == "triangles" else "numbers"
+                raise SceneError(
+                    f"A mesh needs {name} as an array of {what} of shape (n, 3), not of shape {array.shape} and type "
+                    f"{array.dtype}."
+                )
+            object.__setattr__(self, name, np.ascontiguousarray(array, dtype=dtype).reshape(-1, 3))
+        if self.uv is not None:
+            object.__setattr__(self, "uv", np.ascontiguousarray(self.uv, dtype=np.float64).reshape(-1, 3, 2))
+        if self.rest is not None:
+            object.__setattr__(self, "rest", np.ascontiguousarray(self.rest, dtype=np.float64).reshape(-1, 3, 3))
 
     @cached_property
     def _half_edges(self) -> tuple[Longs, Longs]:
@@ -92,6 +108,29 @@ class Mesh:
         first = starts[:-1][np.diff(starts) == 2]
         return order[first], order[first + 1]
 
+    def hinge_sides(self) -> tuple[Floats, Floats]:
+        """Rest positions [m] of each hinge's v0, v1 and opposite vertex in its first triangle and in its second.
+
+        Shape (q, 3, 3) each. Across a seam of `rest` the two have the edge at different places.
+        """
+        corners = self.rest_corners.reshape(-1, 3)
+        first, second = (
+            corners[np.column_stack((half_edges, _next(half_edges), _next(_next(half_edges))))]
+            for half_edges in self._interior_pairs
+        )
+        # the second triangle walks the edge the other way
+        return first, second[:, (1, 0, 2)]
+
+    @property
+    def rest_corners(self) -> Floats:
+        """Rest positions [m] of the triangles' corners, shape (m, 3, 3)."""
+        return self.X[self.triangles] if self.rest is None else self.rest
+
+    @cached_property
+    def rest_places(self) -> Floats | None:
+        """Rest positions [m] of the vertices, shape (n, 3); None where seams give some of them several."""
+        return self.X if self.rest is None else by_vertex(self.triangles, self.rest, len(self.X))
+
     @cached_property
     def boundary_edges(self) -> Ints:
         """Edges of one triangle only, as that triangle walks them, shape (b, 2)."""
@@ -117,7 +156,11 @@ class Mesh:
 
     @cached_property
     def edge_lengths(self) -> Floats:
-        """Rest lengths [m], shape (k,)."""
+        """Rest lengths [m], shape (k,); along a seam the mean of both sides."""
+        if self.rest is not None:
+            sides = np.linalg.norm(self.rest[:, (1, 2, 0)] - self.rest, axis=2).reshape(-1)
+            count = np.bincount(self.triangle_edges.reshape(-1), minlength=len(self.edges))
+            return _sum_by(self.triangle_edges, sides, len(self.edges)) / count
         ends = self.X[self.edges]
         return np.asarray(np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1), dtype=np.float64)
 
@@ -152,7 +195,7 @@ def _sum_by(indices: Ints, weights: Floats, count: int) -> Floats:
 
 
 def _crosses(mesh: Mesh) -> Floats:
-    a, b, c = (mesh.X[mesh.triangles[:, k]] for k in range(3))
+    a, b, c = (mesh.X[mesh.triangles[:, k]] if mesh.rest is None else mesh.rest[:, k] for k in range(3))
     return np.asarray(np.cross(b - a, c - a), dtype=np.float64)
 
 
@@ -318,7 +361,28 @@ def concatenate(meshes: Sequence[Mesh]) -> tuple[Mesh, Longs]:
         # the mesh itself, with what it has computed of itself already
         return meshes[0], offsets
     triangles = [mesh.triangles + np.int32(start) for mesh, start in zip(meshes, offsets[:-1], strict=True)]
-    return Mesh(np.concatenate([mesh.X for mesh in meshes]), np.concatenate(triangles)), offsets
+    uv = None
+    if any(mesh.uv is not None for mesh in meshes):
+        uv = np.concatenate([_nowhere(mesh) if mesh.uv is None else mesh.uv for mesh in meshes])
+    rest = None
+    if any(mesh.rest is not None for mesh in meshes):
+        rest = np.concatenate([mesh.rest_corners for mesh in meshes])
+    return Mesh(np.concatenate([mesh.X for mesh in meshes]), np.concatenate(triangles), uv, rest), offsets
+
+
+def _nowhere(mesh: Mesh) -> Floats:
+    """Texture coordinates of a mesh without any, in a row with others."""
+    return np.full((len(mesh.triangles), 3, 2), np.nan)
+
+
+def by_vertex(triangles: Ints, corners: Floats, n: int) -> Floats | None:
+    """Values of the triangles' corners (m, 3, k) as values of n vertices, (n, k); None where a vertex has several.
+
+    Vertices of no triangle get NaN.
+    """
+    values = np.full((n, corners.shape[2]), np.nan)
+    values[triangles] = corners
+    return values if np.array_equal(values[triangles], corners, equal_nan=True) else None
 
 
 def rank_neighbours(n: int, i: Ints | Longs, j: Ints | Longs) -> Longs:

@@ -130,6 +130,14 @@ class Potential(ABC):
         """Node sets that are coupled at x, or may soon be, in addition to `stencils`."""
         return ()
 
+    def load(self, x: Floats) -> tuple[float, float]:
+        """Σ |force| [N] that is applied from outside: what something else has to balance, and what balances itself.
+
+        The force balance of an equilibrium is measured against the first, or where that is zero the second, as for a
+        pressure inside of a closed shell.
+        """
+        return 0.0, 0.0
+
 
 class Clock:
     """Seconds spent on each part of the work."""
@@ -145,11 +153,14 @@ class Clock:
 
 @dataclass(eq=False)
 class Sum(Potential):
-    """Σ parts, with the seconds of each kind kept on a clock."""
+    """Σ parts, with the seconds of each kind kept on a clock; the parts of a Sum among them become its own."""
 
     parts: Sequence[Potential]
     clock: Clock = field(default_factory=Clock)
     size: float = 0.0  # Σ |parts| at the last value [J]: what its rounding is measured against
+
+    def __post_init__(self) -> None:
+        self.parts = [one for part in self.parts for one in (part.parts if isinstance(part, Sum) else (part,))]
 
     def value(self, x: Floats) -> float:
         total, size, now = 0.0, 0.0, time.perf_counter()
@@ -188,8 +199,18 @@ class Sum(Potential):
         self.clock.add("ccd", now)
         return step
 
+    def limits(self, x: Floats, p: Floats) -> Sequence[tuple[Ints, Floats]]:
+        return [pair for part in self.parts for pair in part.limits(x, p)]
+
     def stencils(self) -> Sequence[Ints]:
         return [nodes for part in self.parts for nodes in part.stencils()]
+
+    def load(self, x: Floats) -> tuple[float, float]:
+        loads = [part.load(x) for part in self.parts]
+        return sum(open_load for open_load, _ in loads), sum(closed for _, closed in loads)
+
+    def soon(self, x: Floats) -> Sequence[Ints]:
+        return [nodes for part in self.parts for nodes in part.soon(x)]
 
 
 class Pattern:

@@ -16,10 +16,9 @@ class Record:
     """Base of all records: checks every described field, then calls `check` for constraints between fields."""
 
     def __post_init__(self) -> None:
-        for entry in fields(self):  # type: ignore[arg-type]
-            kind, value = entry.metadata.get("kind"), getattr(self, entry.name)
-            if kind is not None and not (value is None and entry.default is None):
-                settle(self, **{entry.name: kind.check(entry.name, value)})
+        for entry in entries(type(self)):
+            if entry.kind is not None:
+                settle(self, **{entry.key: entry.check(getattr(self, entry.key))})
         self.check()
 
     def check(self) -> None:
@@ -40,11 +39,17 @@ class Entry:
     kind: Kind | None
     text: str
     default: Any
-    told: str | None
-    required: bool
-    inner: type | None  # the record of a nested table, or of each table of a list
-    many: bool
-    keyed: bool
+    told: str | None = None
+    required: bool = False
+    inner: type | None = None  # the record of a nested table, or of each table of a list
+    many: bool = False
+    keyed: bool = False
+
+    def check(self, value: Any, *, place: str | None = None) -> Any:
+        """The value as the program uses it; place: what a message calls the key. None stands for no value."""
+        if self.kind is None or (value is None and self.default is None and not self.required):
+            return value
+        return self.kind.check(place or self.key, value)
 
 
 def entries(record: type) -> Iterator[Entry]:
@@ -128,6 +133,12 @@ def indices(text: str, *, default: Any = REQUIRED) -> Any:
 def box(text: str, *, default: Any = REQUIRED) -> Any:
     """Two opposite corners of a box."""
     return _field(Box(), text, default, None)
+
+
+def like(record: type, name: str, text: str) -> Any:
+    """An optional field that holds what another record's field of that name may; by default that one's value."""
+    (kind,) = (entry.metadata["kind"] for entry in fields(record) if entry.name == name)
+    return _field(kind, text, None, f"the {record.__name__.lower()}'s")
 
 
 def table(record: type, text: str, *, default: Any = REQUIRED, factory: Any = None, told: str | None = None) -> Any:

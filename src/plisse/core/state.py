@@ -39,9 +39,12 @@ class State:
     stalled: bool = False
     blocked: tuple[int, ...] = ()
 
-    def accept(self, *, energy: float, force_balance: float, missed: float) -> State:
+    def accept(self, *, converged: bool, stalled: bool, energy: float, force_balance: float, missed: float) -> State:
         """The same as the end of its time step."""
-        return replace(self, accepted=True, energy=energy, force_balance=force_balance, missed=missed)
+        return replace(
+            self, accepted=True, converged=converged, stalled=stalled, energy=energy, force_balance=force_balance,
+            missed=missed,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)

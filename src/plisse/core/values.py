@@ -111,11 +111,33 @@ class Count(Kind):
         return value
 
     def describe(self) -> str:
-        most = f", at most {self.most}" if self.most < 2**31 - 1 else ""
+        most = f", at most {self.most:,}" if self.most < 2**31 - 1 else ""
         return f"whole number, at least {self.least}{most}"
 
     def json(self) -> Json:
         return {"type": "integer", "minimum": self.least, "maximum": self.most}
+
+
+@dataclass(frozen=True)
+class Counts(Kind):
+    """One whole number, or two."""
+
+    each: Count = Count(least=1)
+
+    def check(self, key: str, value: Any) -> int | tuple[int, int]:
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            return self.each.check(key, value)
+        if len(value) != 2:
+            raise SceneError(f"{key} must be one whole number or two, not {told(value)}.")
+        x, y = (self.each.check(key, part) for part in value)
+        return (x, y)
+
+    def describe(self) -> str:
+        return f"one {self.each.describe()}, or two"
+
+    def json(self) -> Json:
+        one = self.each.json()
+        return {"anyOf": [one, {"type": "array", "items": one, "minItems": 2, "maxItems": 2}]}
 
 
 @dataclass(frozen=True)
@@ -158,21 +180,23 @@ class Turn(Kind):
 
 @dataclass(frozen=True)
 class Factors(Kind):
-    """Three positive factors; one number stands for three equal ones."""
+    """Three positive numbers; one number stands for three equal ones."""
+
+    unit: str | None = None
 
     def check(self, key: str, value: Any) -> Vector:
         if not isinstance(value, Sequence) or isinstance(value, str):
             value = (value, value, value)
         if len(value) != 3:
             raise SceneError(f"{key} must be one number or three, not {told(value)}.")
-        x, y, z = (Number(above=0).check(key, part) for part in value)
+        x, y, z = (Number(self.unit, above=0).check(key, part) for part in value)
         return (x, y, z)
 
     def describe(self) -> str:
         return "one number or three, above 0"
 
     def json(self) -> Json:
-        one = Number(above=0).json()
+        one = Number(self.unit, above=0).json()
         return {"anyOf": [one, {"type": "array", "items": one, "minItems": 3, "maxItems": 3}]}
 
 

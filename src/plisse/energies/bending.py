@@ -12,6 +12,7 @@ from plisse.kernels import hinge
 class Bending(Potential):
     """Σ_e k 3‖ē‖²/Ā_e (θ_e − θ̄_e)², k = E τ³ / (24 (1 − ν²)), Ā_e the area of the hinge's two triangles. [Grinspun2003]
 
+    Across a seam of the rest shape ‖ē‖² is the mean of both sides', and θ̄ is zero: pieces are sewn together flat.
     E [Pa], nu, thickness [m] are arrays over hinges. The Hessian with psd is Gauss–Newton, 2 k ∇θ∇θᵀ, which is
     positive semidefinite and rank one; without psd it is exact.
     """
@@ -19,15 +20,19 @@ class Bending(Potential):
     def __init__(self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats) -> None:
         order = mesh.local_order(mesh.hinges)
         self._hinges: Ints = np.ascontiguousarray(mesh.hinges[order])
-        X = mesh.X
-        edge = X[self._hinges[:, 1]] - X[self._hinges[:, 0]]
+        sides = [side[order] for side in mesh.hinge_sides()]
+        edges = [side[:, 1] - side[:, 0] for side in sides]
         area = sum(
-            0.5 * np.linalg.norm(np.cross(edge, X[self._hinges[:, a]] - X[self._hinges[:, 0]]), axis=1) for a in (2, 3)
+            0.5 * np.linalg.norm(np.cross(edge, side[:, 2] - side[:, 0]), axis=1)
+            for edge, side in zip(edges, sides, strict=True)
         )
         k = (E * thickness**3 / (24.0 * (1.0 - nu**2)))[order]
-        self._stiffness = 3.0 * k * (edge**2).sum(axis=1) / area
+        self._stiffness = 3.0 * k * (0.5 * sum((edge**2).sum(axis=1) for edge in edges)) / area
         self._rest = np.empty(len(self._hinges))
-        hinge.angles(X, self._hinges, self._rest)
+        first, second = sides
+        four = np.concatenate((first, second[:, 2:]), axis=1).reshape(-1, 3)
+        hinge.angles(four, np.arange(len(four), dtype=np.int32).reshape(-1, 4), self._rest)
+        self._rest[(first[:, :2] != second[:, :2]).any(axis=(1, 2))] = 0.0
 
     def value(self, x: Floats) -> float:
         theta = np.empty(len(self._hinges))

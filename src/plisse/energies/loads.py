@@ -15,6 +15,7 @@ class Gravity(Potential):
 
     def __init__(self, mass: Floats, g: Floats) -> None:
         self._weight = mass[:, None] * np.asarray(g, float)
+        self._load = float(mass.sum() * np.linalg.norm(g))
 
     def value(self, x: Floats) -> float:
         return -float((self._weight * x).sum())
@@ -24,6 +25,9 @@ class Gravity(Potential):
 
     def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
         return Hessian()
+
+    def load(self, x: Floats) -> tuple[float, float]:
+        return self._load, 0.0
 
 
 class Pressure(Potential):
@@ -92,11 +96,11 @@ class Pressure(Potential):
     def stencils(self) -> tuple[Ints, ...]:
         return (self._edges,)
 
-    def load(self, x: Floats) -> float:
-        """Σ p A [N]: what the force balance is measured against."""
+    def load(self, x: Floats) -> tuple[float, float]:
+        """Σ p A [N], which a closed shell balances itself."""
         e1 = x[self._triangles[:, 1]] - x[self._triangles[:, 0]]
         e2 = x[self._triangles[:, 2]] - x[self._triangles[:, 0]]
-        return abs(self.pressure(x)) * 0.5 * float(np.linalg.norm(np.cross(e1, e2), axis=1).sum())
+        return 0.0, abs(self.pressure(x)) * 0.5 * float(np.linalg.norm(np.cross(e1, e2), axis=1).sum())
 
 
 class Wind(Potential):
@@ -153,7 +157,7 @@ class Wind(Potential):
         weights = np.full((len(self._triangles), 3), 1.0 / 3.0)
         return Hessian((KronBlocks(self._triangles, weights, self._drag / self._h),))
 
-    def load(self, x: Floats) -> float:
-        """Σ |drag| [N]: what the force balance is measured against."""
+    def load(self, x: Floats) -> tuple[float, float]:
+        """Σ |drag| [N]."""
         force = np.einsum("mij,mj->mi", self._drag, self._relative(x))
-        return float(np.linalg.norm(force, axis=1).sum())
+        return float(np.linalg.norm(force, axis=1).sum()), 0.0

@@ -12,7 +12,11 @@ from plisse.kernels import relaxed, stretch
 def shape_gradients(mesh: Mesh) -> Floats:
     """B (m, 3, 2) [1/m] such that F = Σ_a x_a ⊗ B_a is each triangle's deformation gradient."""
     B = np.empty((len(mesh.triangles), 3, 2))
-    stretch.shape_gradients(mesh.X, mesh.triangles, B)
+    if mesh.rest is None:
+        stretch.shape_gradients(mesh.X, mesh.triangles, B)
+    else:
+        corners = np.arange(mesh.triangles.size, dtype=np.int32).reshape(-1, 3)
+        stretch.shape_gradients(mesh.rest.reshape(-1, 3), corners, B)
     return B
 
 

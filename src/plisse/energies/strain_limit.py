@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from plisse.core.mesh import Mesh
 from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, Potential, scatter_vectors
+from plisse.energies.arap import Arap
 from plisse.energies.membrane import shape_gradients
 from plisse.kernels import stretch
 
 KEEP = 0.1  # part of the remaining distance to the limit that one step leaves
+UNDER = 1e-6  # part of the limit by which a stretch must stay below it
 
 
 class StrainLimit(Potential):
@@ -29,6 +32,8 @@ class StrainLimit(Potential):
         kappa: Floats,
         thickness: Floats,
     ) -> None:
+        self._of_mesh = {"onset": onset, "limit": limit, "kappa": kappa, "thickness": thickness}
+        self._mesh, self._selected = mesh, selected
         self._triangles: Ints = np.ascontiguousarray(mesh.triangles[selected])
         self._B = np.ascontiguousarray(shape_gradients(mesh)[selected])
         self._weight = (mesh.triangle_areas * thickness * kappa)[selected]
@@ -83,3 +88,20 @@ class StrainLimit(Potential):
 
     def stencils(self) -> tuple[Ints, ...]:
         return (self._triangles,)
+
+    # --- back below the limit -----------------------------------------------------------------------------------------
+
+    def broken(self, x: Floats) -> NDArray[np.bool_]:
+        """Triangles of the mesh (m,) whose stretch is not below their limit."""
+        over = np.zeros(len(self._selected), bool)
+        over[self._selected] = self.stretches(x)[:, 0] >= self._limit * (1.0 - UNDER)
+        return over
+
+    def without(self, left_out: NDArray[np.bool_]) -> StrainLimit:
+        """The same barrier of fewer triangles; left_out: of the mesh (m,)."""
+        return StrainLimit(self._mesh, selected=self._selected & ~left_out, **self._of_mesh)
+
+    def relief(self, over: NDArray[np.bool_], *, stiffness: float) -> Arap:
+        """What pulls the given triangles (m,) back to their rest shape; stiffness: in units of the barrier's."""
+        kappa, thickness = self._of_mesh["kappa"] * stiffness, self._of_mesh["thickness"]
+        return Arap(self._mesh, selected=over, kappa=kappa, thickness=thickness)

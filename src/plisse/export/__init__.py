@@ -42,8 +42,8 @@ SINGLE = {".ply": "ply", ".obj": "obj"}  # one frame as one file
 
 
 def export_run(
-    folder: Path,
-    out: Path,
+    folder: str | Path,
+    out: str | Path,
     *,
     format: str | None = None,
     level: int | None = None,
@@ -61,7 +61,7 @@ def export_run(
     squares, by default in USD, Alembic and GLB. animated: GLB as morph targets instead of one frame. fps: frames per
     second of a video; size: its width and height in pixels. told: called with the number of frames done and of all.
     """
-    kind, out = _choose(format, out)
+    kind, out = _choose(format, Path(out))
     chosen = FORMATS[kind]
     given: dict[str, Any] = {"animated": animated, "fps": fps, "size": size}
     options = {key: value for key, value in given.items() if value is not None}

@@ -98,6 +98,10 @@ class Points:
             counts, faces = (
                 imath.IntArrayFromBuffer(v) for v in (np.full(m, 3, np.int32), np.arange(m, dtype=np.int32))
             )
+            if self.body.uv is not None:
+                texture = imath.V2fArrayFromBuffer(self.body.uv[:, ::-1].reshape(-1, 2).astype(np.float32))
+                pattern = AbcGeom.OV2fGeomParamSample(texture, AbcGeom.GeometryScope.kFacevaryingScope)
+                sample.setUVs(pattern)
             sample.setFaceIndices(corners)
             sample.setFaceCounts(counts)
             chosen = self.schema.createFaceSet(self.look.material.replace("/", "_")).getSchema()

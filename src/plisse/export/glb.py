@@ -61,7 +61,7 @@ class Asset:
         self.tables |= {"materials": [], "animations": []}
 
     def add(self, values: npt.NDArray[Any], kind: str, *, target: int | None = None) -> int:
-        """Adds an array and says its number; kind is SCALAR or VEC3."""
+        """Adds an array and says its number; kind is SCALAR, VEC2 or VEC3."""
         # the bounds of positions and of times are mandatory
         low, high = find_bounds(values.reshape(len(values), -1))
         view: dict[str, Any] = {"buffer": 0, "byteOffset": self.length, "byteLength": values.nbytes}
@@ -109,9 +109,11 @@ class Surface:
     def __init__(self, body: RecordedBody, x: Floats) -> None:
         self.shading = Shading(body.triangles, len(x))
         self.split = not body.is_shell and self.shading.has_creases(x)
-        self.triangles: Ints = body.triangles
+        # the body's vertex that each vertex of the file is, and its texture coordinates, whose v points down here
+        self.rows, self.triangles, self.uv = split_seams(body, len(x))
         if self.split:
             self.triangles = np.arange(body.triangles.size, dtype=np.int32).reshape(-1, 3)
+            self.uv = None if body.uv is None else body.uv.reshape(-1, 2)
         self.first = x.copy()
         self.points, self.normals = self.shape(x)
 
@@ -119,7 +121,16 @@ class Surface:
         """Positions [m] and normals in the file's axes, shape (n, 3) each."""
         if self.split:
             return to_y_up(x[self.shading.triangles].reshape(-1, 3)), to_y_up(self.shading.corners(x).reshape(-1, 3))
-        return to_y_up(x), to_y_up(self.shading.vertices(x))
+        return to_y_up(x[self.rows]), to_y_up(self.shading.vertices(x)[self.rows])
+
+
+def split_seams(body: RecordedBody, n: int) -> tuple[Ints, Ints, Floats | None]:
+    """Vertices (k,), one for each of the n vertices and each of its texture coordinates, triangles of them, and uv."""
+    if body.uv is None:
+        return np.arange(n, dtype=np.int32), body.triangles, None
+    corners = np.column_stack([body.triangles.ravel(), body.uv.reshape(-1, 2)])
+    different, which = np.unique(corners, axis=0, return_inverse=True)
+    return different[:, 0].astype(np.int32), which.reshape(-1, 3).astype(np.int32), different[:, 1:]
 
 
 def _add_bodies(asset: Asset, recording: Recording, bodies: Sequence[RecordedBody], told: Told) -> None:
@@ -130,7 +141,7 @@ def _add_bodies(asset: Asset, recording: Recording, bodies: Sequence[RecordedBod
         asset.tables["materials"].append(
             {"name": look.material, "pbrMetallicRoughness": shine, "doubleSided": body.is_shell}
         )
-        primitive = {
+        primitive: dict[str, Any] = {
             "attributes": {
                 "POSITION": asset.add(surface.points, "VEC3", target=POINTS),
                 "NORMAL": asset.add(surface.normals, "VEC3", target=POINTS),
@@ -138,6 +149,9 @@ def _add_bodies(asset: Asset, recording: Recording, bodies: Sequence[RecordedBod
             "indices": asset.add(surface.triangles.astype(np.uint32).ravel(), "SCALAR", target=INDICES),
             "material": len(asset.tables["materials"]) - 1,
         }
+        if surface.uv is not None:
+            uv = np.column_stack([surface.uv[:, 0], 1.0 - surface.uv[:, 1]]).astype(np.float32)
+            primitive["attributes"]["TEXCOORD_0"] = asset.add(uv, "VEC2", target=POINTS)
         asset.tables["meshes"].append({"name": body.name, "primitives": [primitive]})
         asset.tables["nodes"].append({"name": body.name, "mesh": len(asset.tables["meshes"]) - 1})
     told(1, len(recording))

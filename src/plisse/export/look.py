@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plisse.core.mesh import Floats
-from plisse.pictures.render import COLLIDER_COLOR, SHELL_COLORS, Color
+from plisse.pictures.render import Color
 from plisse.runs.recording import RecordedBody
 
 
@@ -26,14 +26,12 @@ class Look:
 
 
 def describe_looks(bodies: Sequence[RecordedBody]) -> list[Look]:
-    """Each shell in its own colour, as the pictures show it, colliders in one grey."""
-    looks, shells = [], 0
+    """Each body in the colour that the pictures show it in."""
+    looks = []
     for body in bodies:
-        color, name = COLLIDER_COLOR, "collider"
-        if body.is_shell:
-            color, name = SHELL_COLORS[shells % len(SHELL_COLORS)], body.material or "shell"
-            shells += 1
-        looks.append(Look(color, name, body.constants, (body.is_shell, name, tuple(sorted(body.constants.items())))))
+        name = (body.material or "shell") if body.is_shell else "collider"
+        key = (body.is_shell, name, tuple(sorted(body.constants.items())))
+        looks.append(Look(body.color, name, body.constants, key))
     return looks
 
 

@@ -5,27 +5,37 @@ from __future__ import annotations
 from pathlib import Path
 
 from plisse.core.errors import SceneError
-from plisse.export.video import describe_frame, find_ground
+from plisse.pictures.render import frame as aim
 from plisse.pictures.render import render
-from plisse.runs.recording import open_recording
+from plisse.runs.recording import Recording, find_levels, open_recording
 
 SIZE = (1280, 960)  # pixels
 SUFFIXES = (".png", ".jpg", ".jpeg")
 
 
 def write_picture(
-    folder: Path,
-    out: Path | None = None,
+    folder: str | Path,
+    out: str | Path | None = None,
     *,
     frame: int | None = None,
     level: int | None = None,
     size: tuple[int, int] | None = None,
 ) -> Path:
     """Draws a frame, the last by default, to a PNG or JPEG file, by default into the run; returns its path."""
-    recording = open_recording(folder, level).only(-1 if frame is None else frame)
-    number = recording.numbers[0]
+    folder, out = Path(folder), None if out is None else Path(out)
+    recording = open_recording(folder, level)
+    shown = recording.only(-1 if frame is None else frame)
+    (number,) = shown.numbers
     if out is not None and out.suffix.lower() not in SUFFIXES:
         raise SceneError(f"{out} is not a name for a picture: end it in {', '.join(SUFFIXES)}.")
     path = out or folder / f"level-{recording.level}" / f"frame-{number:04d}.png"
-    render(path, describe_frame(recording, 0), ground=find_ground(recording), size=size or SIZE)
+    # where levels end, they are all seen by one camera, as in the run's own pictures
+    framed = _open_coarsest(folder) if number == recording.numbers[-1] else shown
+    size = size or SIZE
+    camera = aim(framed.stage.show(framed.positions(framed.numbers[-1])), size=size)
+    render(path, shown.stage.show(shown.positions(number)), grounds=shown.stage.grounds, size=size, camera=camera)
     return path
+
+
+def _open_coarsest(folder: Path) -> Recording:
+    return open_recording(folder, min(find_levels(folder)))

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from plisse.core.mesh import Floats, Ints
+from plisse.core.mesh import Floats, Mesh, by_vertex, concatenate
 from plisse.export.target import Summary, Told, quiet, whole_file, whole_folder
 from plisse.meshes.ply import write_ply
+from plisse.meshes.texture import face_lines, number_uv
 from plisse.runs.recording import RecordedBody, Recording
 
 Writer = Callable[[Path, Sequence[Floats]], None]
@@ -77,15 +78,16 @@ def _write(
 
 
 def _ply_writer(bodies: Sequence[RecordedBody]) -> Writer:
-    triangles: Ints | None = None
+    whole: Mesh | None = None
+    uv: Floats | None = None
 
     def write(path: Path, places: Sequence[Floats]) -> None:
-        nonlocal triangles
-        if triangles is None:
-            firsts = np.cumsum([0, *(len(x) for x in places[:-1])])
-            parts = [body.triangles + first for body, first in zip(bodies, firsts, strict=True)]
-            triangles = np.concatenate(parts).astype(np.int32)
-        write_ply(path, np.concatenate(places), triangles)
+        nonlocal whole, uv
+        if whole is None:
+            whole, _ = concatenate([Mesh(x, body.triangles, body.uv) for body, x in zip(bodies, places, strict=True)])
+            one_each = None if whole.uv is None else by_vertex(whole.triangles, whole.uv, len(whole.X))
+            uv = whole.uv if one_each is None else one_each
+        write_ply(path, np.concatenate(places), whole.triangles, uv=uv)
 
     return write
 
@@ -95,10 +97,13 @@ def _obj_writer(bodies: Sequence[RecordedBody]) -> Writer:
 
     def write(path: Path, places: Sequence[Floats]) -> None:
         if not faces:  # the same text in every frame
-            first = 1
+            first, known = 1, 1
             for body, x in zip(bodies, places, strict=True):
-                faces.append("f %d %d %d\n" * len(body.triangles) % tuple((body.triangles + first).ravel().tolist()))
-                first += len(x)
+                points, corners = (np.zeros((0, 2)), None) if body.uv is None else number_uv(body.uv)
+                texture = "vt %.9g %.9g\n" * len(points) % tuple(points.ravel().tolist())
+                lines = face_lines(body.triangles + first, None if corners is None else corners + known)
+                faces.append(texture + lines)
+                first, known = first + len(x), known + len(points)
         with path.open("w", encoding="utf-8", newline="\n") as file:
             for body, x, text in zip(bodies, places, faces, strict=True):
                 file.write(f"o {'_'.join(body.name.split())}\n")

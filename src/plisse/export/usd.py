@@ -91,7 +91,7 @@ class Points:
     """One mesh prim. Frames that repeat the one before are left out, so a body at rest has no time samples."""
 
     def __init__(self, stage: Any, path: str, body: RecordedBody, look: Look, material: Any) -> None:
-        from pxr import Gf, UsdGeom, UsdShade, Vt
+        from pxr import Gf, Sdf, UsdGeom, UsdShade, Vt
 
         self.mesh, self.body = UsdGeom.Mesh.Define(stage, path), body
         self.mesh.GetPrim().SetDisplayName(body.name)
@@ -100,6 +100,10 @@ class Points:
         self.mesh.CreateFaceVertexCountsAttr(Vt.IntArray(len(body.triangles), 3))
         self.mesh.CreateFaceVertexIndicesAttr(Vt.IntArray.FromNumpy(body.triangles.ravel()))
         self.mesh.CreateDisplayColorAttr([Gf.Vec3f(*linear(look.color))])
+        if body.uv is not None:
+            varying, pairs = UsdGeom.Tokens.faceVarying, Sdf.ValueTypeNames.TexCoord2fArray
+            texture = UsdGeom.PrimvarsAPI(self.mesh).CreatePrimvar("st", pairs, varying)
+            texture.Set(Vt.Vec2fArray.FromNumpy(body.uv.reshape(-1, 2).astype(np.float32)))
         UsdShade.MaterialBindingAPI.Apply(self.mesh.GetPrim()).Bind(material)
         # folds of cloth are smooth, edges of a box are not
         self.mesh.SetNormalsInterpolation(UsdGeom.Tokens.vertex if body.is_shell else UsdGeom.Tokens.faceVarying)

@@ -15,10 +15,9 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats
-from plisse.export.look import describe_looks
 from plisse.export.target import Summary, Told, need, quiet, whole_file
-from plisse.pictures.render import Body, Camera, Ground, draw, find_outermost, find_reach, frame
-from plisse.runs.recording import RecordedPlane, Recording
+from plisse.pictures.render import Body, Camera, draw, find_outermost, find_reach, frame
+from plisse.runs.recording import Recording
 
 SIZE = (1280, 720)  # pixels
 FASTEST = 60.0  # frames per second of a video, unless more are asked for
@@ -51,7 +50,8 @@ def write(
         raise SceneError(f"A video has 0.1 to 1000 frames per second, not {rate:g}.")
     ffmpeg = need("imageio_ffmpeg", extra="video", purpose="Video")
     shown = pick_frames(recording.times, rate)
-    ground = find_ground(recording) if floors else None
+    stage = recording.stage
+    grounds = stage.grounds if floors else []
     camera, reach = watch(recording, (width, height))
     with whole_file(out) as partial:
         command = [ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error"]
@@ -62,8 +62,8 @@ def write(
             for done, wanted in enumerate(shown, start=1):
                 if wanted != index:
                     index = int(wanted)
-                    bodies = describe_frame(recording, index)
-                    picture = draw(bodies, size=(width, height), camera=camera, ground=ground, reach=reach)
+                    bodies = stage.show(recording.positions(recording.numbers[index]))
+                    picture = draw(bodies, size=(width, height), camera=camera, grounds=grounds, reach=reach)
                 pipe.write(picture.tobytes())
                 told(done, len(shown))
         length = partial.stat().st_size
@@ -105,27 +105,6 @@ def watch(recording: Recording, size: tuple[int, int]) -> tuple[Camera, Floats]:
 def _grow(box: Floats, x: Floats) -> Floats:
     points = np.concatenate([box, x])
     return np.stack([points.min(axis=0), points.max(axis=0)])
-
-
-def describe_frame(recording: Recording, index: int) -> list[Body]:
-    """What to draw of the index-th frame: each shell in its own colour, colliders grey."""
-    looks = describe_looks(recording.bodies)
-    places = recording.places(index, recording.bodies)
-    return [
-        Body(x, body.triangles, look.color, two_sided=body.is_shell, framed=body.framed)
-        for body, look, x in zip(recording.bodies, looks, places, strict=True)
-    ]
-
-
-def find_ground(recording: Recording) -> Ground | None:
-    """The first half-space that is a floor, as in a run's pictures."""
-    return next((ground for plane in recording.planes if (ground := _as_ground(plane))), None)
-
-
-def _as_ground(plane: RecordedPlane) -> Ground | None:
-    corners = plane.corners()
-    level = np.ptp(corners[:, 2]) <= 1e-9 * plane.reach
-    return Ground((0.0, 0.0, 1.0), float(corners[0, 2])) if level else None
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from plisse.core.mesh import Floats, Ints, Mesh
-from plisse.hierarchy.prolongation import Prolongation
+from plisse.hierarchy.maps import LinearMap
 
 
 def split_triangles(mesh: Mesh) -> Ints:
@@ -17,14 +17,21 @@ def split_triangles(mesh: Mesh) -> Ints:
     return np.ascontiguousarray(np.concatenate([*parts, side]).astype(np.int32))
 
 
-def midpoints(mesh: Mesh) -> Prolongation:
+def split_corners(values: Floats) -> Floats:
+    """Values of the triangles' corners (m, 3, k) at the corners of the next level's triangles, (4m, 3, k)."""
+    middle = 0.5 * (values + values[:, (1, 2, 0)])
+    parts = [np.stack([values[:, i], middle[:, i], middle[:, (i + 2) % 3]], axis=1) for i in range(3)]
+    return np.concatenate([*parts, middle])
+
+
+def midpoints(mesh: Mesh) -> LinearMap:
     """U: even vertices stay, odd ones are the midpoints of their edges; the surface stays what it was."""
     n, k = len(mesh.X), len(mesh.edges)
     halves = sparse.csr_array((np.full(2 * k, 0.5), mesh.edges.ravel(), np.arange(0, 2 * k + 1, 2)), shape=(k, n))
-    return Prolongation(sparse.vstack([sparse.eye_array(n), halves]))
+    return LinearMap(sparse.vstack([sparse.eye_array(n), halves]))
 
 
-def loop(mesh: Mesh) -> Prolongation:
+def loop(mesh: Mesh) -> LinearMap:
     """P: one step of Loop subdivision with the boundary kept: its vertices stay, its midpoints are inserted. [Loop1987]
 
     An inner vertex of valence v becomes (1 − v β) x + β Σ neighbours, β = (5/8 − (3/8 + cos(2π/v)/4)²)/v; an inner
@@ -41,14 +48,19 @@ def loop(mesh: Mesh) -> Prolongation:
     )
     even = (even + sparse.diags_array(1.0 - valence * beta)).tocsr()
     even.eliminate_zeros()
-    return Prolongation(sparse.vstack([even, _odd_rows(mesh)]))
+    return LinearMap(sparse.vstack([even, _odd_rows(mesh)]), along=midpoints(mesh))
 
 
-def subdivide(mesh: Mesh, *, rule: str) -> tuple[Mesh, Prolongation, Prolongation]:
-    """The next level's rest mesh, its prolongation by the rule "loop" or "linear", and the midpoints."""
-    U = midpoints(mesh)
-    P = loop(mesh) if rule == "loop" else U
-    return Mesh(P(mesh.X), split_triangles(mesh)), P, U
+def subdivide(mesh: Mesh, *, rule: str) -> tuple[Mesh, LinearMap]:
+    """The next level's rest mesh, and the map to it by the rule "loop" or "linear" (midpoints)."""
+    P = loop(mesh) if rule == "loop" else midpoints(mesh)
+    triangles = split_triangles(mesh)
+    uv = None if mesh.uv is None else split_corners(mesh.uv)
+    rest = None if mesh.rest is None else split_corners(mesh.rest)
+    if rest is not None and rule == "loop":
+        assert mesh.rest_places is not None, "a rest shape with seams is refined by midpoints"
+        rest = P(mesh.rest_places)[triangles]
+    return Mesh(P(mesh.X), triangles, uv, rest), P
 
 
 def _beta(valence: Floats) -> Floats:

@@ -41,14 +41,16 @@ class Lights(NamedTuple):
     gloss: float  # share of the light that makes highlights
 
 
-class Floor(NamedTuple):
-    """Skylight that reaches the ground, as a texture: smooth, and asked for by many samples."""
+class Grounds(NamedTuple):
+    """Planes that catch shadows. The skylight that reaches them is smooth and asked for often, hence a texture."""
 
-    origin: np.ndarray  # the texture's middle [m], shape (3,)
-    axes: np.ndarray  # unit vectors along columns and rows, shape (2, 3)
+    planes: np.ndarray  # n·x = d as (n, d), shape (k, 4)
+    origins: np.ndarray  # the textures' middles [m], shape (k, 3)
+    axes: np.ndarray  # unit vectors along columns and rows, shape (k, 2, 3)
     texel: float  # [m]
-    light: np.ndarray  # share of the open sky's light, shape (s, s)
-    open_sky: float  # irradiance of the ground without any shadow
+    light: np.ndarray  # share of the open sky's light, shape (k, s, s)
+    open_sky: np.ndarray  # irradiance of each plane without any shadow, shape (k,)
+    tones: np.ndarray  # how much lighter or darker than a level plane each one is, rgb, shape (k, 3)
 
 
 class View(NamedTuple):
@@ -57,8 +59,7 @@ class View(NamedTuple):
     eye: np.ndarray  # [m], shape (3,)
     axes: np.ndarray  # right, up, forward, shape (3, 3)
     focal: float  # f [samples]
-    ground: np.ndarray  # plane n·x = d as (n, d), or zeros, shape (4,)
-    center: np.ndarray  # the ground's shadows fade with the distance from here [m], shape (3,)
+    center: np.ndarray  # of what shadow maps hold; grounds fade with the distance from here [m], shape (3,)
     radius: float  # [m]
 
 
@@ -230,36 +231,52 @@ def light_surface(surface, key, sky, bounce, group, groups, t, px, py, view, wor
 
 
 @kernel
-def light_floor_row(i, floor, sky, normal, light):
-    """Skylight in one row of the floor's texture."""
-    p = np.empty(3)
+def light_ground_row(i, grounds, g, sky):
+    """Skylight in one row of a ground's texture."""
+    p, light = np.empty(3), grounds.light[g]
     middle = 0.5 * (light.shape[0] - 1)
     for j in range(light.shape[1]):
         for r in range(3):
-            step = (j - middle) * floor.axes[0, r] + (i - middle) * floor.axes[1, r]
-            p[r] = floor.origin[r] + floor.texel * step
+            step = (j - middle) * grounds.axes[g, 0, r] + (i - middle) * grounds.axes[g, 1, r]
+            p[r] = grounds.origins[g, r] + grounds.texel * step
+        normal = grounds.planes[g, :3]
         seen, full, _ = gather(sky, np.int64(0), np.int64(1), p, normal, normal)
         light[i, j] = seen / max(full, 1e-12)
 
 
 @parallel_kernel
-def light_floor(floor, sky, normal, light):
-    """Fill the floor's texture."""
-    for i in prange(light.shape[0]):
-        light_floor_row(np.int64(i), floor, sky, normal, light)
+def light_grounds(grounds, sky):
+    """Fill the grounds' textures."""
+    rows = grounds.light.shape[1]
+    for i in prange(grounds.light.shape[0] * rows):
+        light_ground_row(np.int64(i % rows), grounds, np.int64(i // rows), sky)
 
 
 @kernel
-def light_ground(view, key, sky, floor, group, groups, distance, ray, work, out):
-    """Darken the backdrop in `out` by the shadows that fall on the ground at this distance along the ray."""
-    p, n = work[0], view.ground[:3]
-    middle = 0.5 * (floor.light.shape[0] - 1)
+def find_ground(grounds, eye, ray):
+    """The nearest ground along a ray, −1 if there is none, and the inverse of its distance."""
+    found, nearest = np.int64(-1), 0.0
+    for g in range(grounds.planes.shape[0]):
+        plane = grounds.planes[g]
+        rise = plane[0] * eye[0] + plane[1] * eye[1] + plane[2] * eye[2] - plane[3]
+        near = -(plane[0] * ray[0] + plane[1] * ray[1] + plane[2] * ray[2]) / rise
+        # a ground is seen from above only
+        if rise > 0.0 and near > nearest:
+            found, nearest = np.int64(g), near
+    return found, nearest
+
+
+@kernel
+def light_ground(view, key, sky, grounds, g, group, groups, distance, ray, work, out):
+    """Turn the backdrop in `out` into what ground g shows at this distance along the ray: its tone and shadows."""
+    p, n, floor = work[0], grounds.planes[g, :3], grounds.light[g]
+    middle = 0.5 * (floor.shape[0] - 1)
     u, v = middle, middle
     for r in range(3):
         p[r] = view.eye[r] + distance * ray[r]
-        u += (p[r] - floor.origin[r]) * floor.axes[0, r] / floor.texel
-        v += (p[r] - floor.origin[r]) * floor.axes[1, r] / floor.texel
-    # the texture's border is where shadows have faded
+        u += (p[r] - grounds.origins[g, r]) * grounds.axes[g, 0, r] / grounds.texel
+        v += (p[r] - grounds.origins[g, r]) * grounds.axes[g, 1, r] / grounds.texel
+    # the texture's border is where the ground has faded into the backdrop
     fade = min(1.0, 2.0 * np.sqrt((u / middle - 1.0) ** 2 + (v / middle - 1.0) ** 2) - 1.0)
     if fade >= 0.99:
         return
@@ -267,38 +284,34 @@ def light_ground(view, key, sky, floor, group, groups, distance, ray, work, out)
     fade = fade * fade * (3.0 - 2.0 * fade)
     j, i = int(u), int(v)
     s, t = u - j, v - i
-    above = (1.0 - t) * ((1.0 - s) * floor.light[i, j] + s * floor.light[i, j + 1])
-    above += t * ((1.0 - s) * floor.light[i + 1, j] + s * floor.light[i + 1, j + 1])
+    above = (1.0 - t) * ((1.0 - s) * floor[i, j] + s * floor[i, j + 1])
+    above += t * ((1.0 - s) * floor[i + 1, j] + s * floor[i + 1, j + 1])
+    above *= grounds.open_sky[g]
     direct, direct_full, _ = gather(key, group, groups, p, n, n)
     for r in range(3):
-        full = direct_full * key.color[r] + floor.open_sky * sky.color[r]
-        ratio = (direct * key.color[r] + above * floor.open_sky * sky.color[r]) / max(full, 1e-12)
-        out[r] *= fade + (1.0 - fade) * ratio
+        full = direct_full * key.color[r] + grounds.open_sky[g] * sky.color[r]
+        ratio = (direct * key.color[r] + above * sky.color[r]) / max(full, 1e-12)
+        out[r] *= fade + (1.0 - fade) * ratio * grounds.tones[g, r]
 
 
 @kernel
-def light_row(i, surface, key, sky, bounce, floor, view, backdrop, nearness, owner, samples, image):
+def light_row(i, surface, key, sky, bounce, grounds, view, backdrop, nearness, owner, samples, image):
     """Colour one row of the picture: s × s samples a pixel, averaged after tone mapping."""
     groups = samples * samples
     height, width = nearness.shape
     color, ray, work = np.empty(3), np.empty(3), np.empty((3, 3))
-    rise = -view.ground[3]
-    for r in range(3):
-        rise += view.ground[r] * view.eye[r]
     for j in range(image.shape[1]):
         for group in range(groups):
             row, col = i * samples + group // samples, j * samples + group % samples
             px, py = col + 0.5, row + 0.5
-            slope = 0.0
             for r in range(3):
                 color[r] = backdrop[i, j, r]
                 across = (px - 0.5 * width) / view.focal * view.axes[0, r]
                 upward = (0.5 * height - py) / view.focal * view.axes[1, r]
                 ray[r] = view.axes[2, r] + across + upward
-                slope += view.ground[r] * ray[r]
-            # the ground is seen from above only
-            if rise > 0.0 and -slope > rise * nearness[row, col]:
-                light_ground(view, key, sky, floor, group, groups, -rise / slope, ray, work, color)
+            g, near = find_ground(grounds, view.eye, ray)
+            if near > nearness[row, col]:
+                light_ground(view, key, sky, grounds, g, group, groups, 1.0 / near, ray, work, color)
             elif owner[row, col] >= 0:
                 t = owner[row, col]
                 light_surface(surface, key, sky, bounce, group, groups, t, px, py, view, work, color)
@@ -307,10 +320,10 @@ def light_row(i, surface, key, sky, bounce, floor, view, backdrop, nearness, own
 
 
 @parallel_kernel
-def light_image(surface, key, sky, bounce, floor, view, backdrop, nearness, owner, samples, image):
+def light_image(surface, key, sky, bounce, grounds, view, backdrop, nearness, owner, samples, image):
     """Colour the picture; image: linear rgb, zero on entry, shape (height, width, 3)."""
     half = (image.shape[0] + 1) // 2
     for i in prange(image.shape[0]):
         # even rows, then odd ones: threads take halves of the range, and both shall get half of the subject
         row = np.int64(2 * i if i < half else 2 * (i - half) + 1)
-        light_row(row, surface, key, sky, bounce, floor, view, backdrop, nearness, owner, samples, image)
+        light_row(row, surface, key, sky, bounce, grounds, view, backdrop, nearness, owner, samples, image)

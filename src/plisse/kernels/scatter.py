@@ -234,19 +234,19 @@ def add_diagonal(diagonal, free_index, block_ptr, values):
 
 @kernel
 def scalar_csr(block_ptr, block_col, indptr, indices):
-    """Expands the block pattern to the scalar upper-triangular CSR pattern with one-based indices."""
+    """Expands the block pattern to the scalar upper-triangular CSR pattern."""
     for i in range(block_ptr.shape[0] - 1):
         nb = block_ptr[i + 1] - block_ptr[i]
         row0 = 9 * np.int64(block_ptr[i]) - 3 * i
         for r in range(3):
             at = row0 if r == 0 else (row0 + 3 * nb if r == 1 else row0 + 6 * nb - 1)
-            indptr[3 * i + r] = at + 1
+            indptr[3 * i + r] = at
             for c in range(r, 3):
-                indices[at] = 3 * i + c + 1
+                indices[at] = 3 * i + c
                 at += 1
             for q in range(block_ptr[i] + 1, block_ptr[i + 1]):
                 for c in range(3):
-                    indices[at] = 3 * block_col[q] + c + 1
+                    indices[at] = 3 * block_col[q] + c
                     at += 1
     n = block_ptr.shape[0] - 1
-    indptr[3 * n] = 9 * np.int64(block_ptr[n]) - 3 * n + 1
+    indptr[3 * n] = 9 * np.int64(block_ptr[n]) - 3 * n

@@ -6,13 +6,15 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from plisse.core.errors import SceneError, suggest
+from plisse.meshes.obj import write_obj
 from plisse.meshes.ply import write_ply
+from plisse.shapes.skirt import sew_skirt
 from plisse.shapes.walker import walk_frames
 
 # The order in which examples are listed: from the simplest to the most demanding.
 EXAMPLES = (
     "tablecloth", "flag", "curtain", "rotating-sphere", "two-materials", "pillow", "twisted-ribbon", "walk", "paper",
-    "falling-stack",
+    "falling-stack", "hem", "skirt",
 )  # fmt: skip
 # The walking figure: frames a second, and how many.
 WALK_RATE, WALK_FRAMES = 30.0, 91
@@ -52,15 +54,16 @@ def copy_example(name: str, folder: str | Path) -> Path:
         near = suggest(word, list(known))
         raise SceneError(f'There is no example "{name}"{near}: `plisse examples` lists them all.')
     text, folder = known[word].text, Path(folder)
-    scene, frames = folder / f"{word}.toml", folder / f"{word}-frames"
-    needs_frames = f'sequence = "{frames.name}"' in text
-    for path in (scene, frames) if needs_frames else (scene,):
+    scene = folder / f"{word}.toml"
+    # what a scene refers to by name is made for it
+    needed = {folder / name: write for name, write in MADE.items() if f'"{name}"' in text}
+    for path in (scene, *needed):
         if path.exists():
             raise SceneError(f"{path} already exists: remove it, or choose another folder with --out.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if needs_frames:
-            _write_walk(frames)
+        for path, write in needed.items():
+            write(path)
         scene.write_text(text, encoding="utf-8")
     except OSError as error:
         raise SceneError(f"The example cannot be written to {folder}: {error.strerror or error}.") from error
@@ -82,3 +85,12 @@ def _write_walk(folder: Path) -> None:
     mesh, positions = walk_frames(frames=WALK_FRAMES, rate=WALK_RATE)
     for number, x in enumerate(positions):
         write_ply(folder / f"frame-{number:04d}.ply", x, mesh.triangles)
+
+
+def _write_skirt(path: Path) -> None:
+    """The skirt with its pattern as texture coordinates."""
+    mesh = sew_skirt()
+    write_obj(path, mesh.X, mesh.triangles, uv=mesh.uv)
+
+
+MADE = {"walk-frames": _write_walk, "skirt.obj": _write_skirt}

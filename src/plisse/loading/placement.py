@@ -53,9 +53,9 @@ def place(scene: Scene, base: Path, *, loose: Collection[int], floors: Collectio
 
 def _out_of_touch(scene: Scene, size: float) -> float:
     """Room [m] that leaves contact nothing to do; size: of the scene [m]."""
-    contact = scene.contact
-    offset, dhat = choose_lengths(contact, thinnest=min(s.material.thickness for s in scene.shells), size=size)
-    return max(GAP, 3.0 * max(s.material.thickness for s in scene.shells), 1.5 * (offset + dhat))
+    thicknesses = [material.thickness for shell in scene.shells for material in shell.materials]
+    offset, dhat = choose_lengths(scene.contact, thinnest=min(thicknesses), size=size)
+    return max(GAP, 3.0 * max(thicknesses), 1.5 * (offset + dhat))
 
 
 def _placed(scene: Scene, number: int, base: Path) -> Floats | None:

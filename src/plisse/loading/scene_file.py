@@ -1,22 +1,34 @@
 """Scenes from TOML files, with values overridden from the command line."""
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from plisse.core.errors import SceneError
-from plisse.loading.scene_table import inside, scene_from_dict, scene_to_dict
+from plisse.core.errors import SceneError, inside
+from plisse.core.files import TEXT, check_file
+from plisse.loading.scene_table import as_plain, scene_from_dict, scene_to_dict
 from plisse.scene.presets import DEFAULT_MATERIAL
 from plisse.scene.scene import Scene
 
 __all__ = ["load_scene", "scene_from_dict", "scene_to_dict"]
 
 
-def load_scene(path: str | Path, overrides: Iterable[str] = ()) -> Scene:
-    """Reads a scene file; overrides like `shell.0.material.E=1e6` are applied before it is checked."""
-    path = Path(path)
+def load_scene(
+    source: str | Path | Mapping[str, Any], overrides: Iterable[str] = (), *, base: str | Path = "."
+) -> Scene:
+    """Reads a scene from a file, or from a dict of the same tables whose files are looked up from the folder `base`.
+
+    overrides: values like `shell.0.material.E=1e6`, which are set before the scene is checked.
+    """
+    if isinstance(source, Mapping):
+        data = as_plain(source)
+        for override in overrides:
+            apply_override(data, override)
+        return scene_from_dict(data, base)
+    path = Path(source)
     try:
+        check_file(path, most=TEXT)
         # editors on Windows put a mark in front, which is no part of the text
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
@@ -40,7 +52,8 @@ def load_scene(path: str | Path, overrides: Iterable[str] = ()) -> Scene:
 def apply_override(data: dict[str, Any], override: str) -> None:
     """Set one value in nested tables: keys are joined by dots, a list's entries are numbered from 0.
 
-    A list with one entry needs no number. The value is read as TOML, else taken as a word.
+    A list with one entry needs no number; the number after its last entry adds one. The value is read as TOML, else
+    taken as a word; an empty one removes what is there.
     """
     dotted, equals, text = override.partition("=")
     keys = dotted.strip().split(".")
@@ -54,8 +67,16 @@ def apply_override(data: dict[str, Any], override: str) -> None:
         if key == "material" and isinstance(place[slot], str):
             place[slot] = {"preset": place[slot]}
         place = place[slot]
+    if isinstance(place, list) and keys[-1] == str(len(place)) and text.strip():
+        place.append(_read_value(text.strip()))
+        return
     place, slot = _locate(place, keys[-1], override)
-    place[slot] = _read_value(text.strip())
+    if text.strip():
+        place[slot] = _read_value(text.strip())
+    elif isinstance(place, list) or slot in place:
+        del place[slot]
+    else:
+        raise SceneError(f'The override "{override}" removes what is not there: correct its key.')
 
 
 def _locate(place: Any, key: str, override: str) -> tuple[Any, Any]:

@@ -1,13 +1,16 @@
 """Scenes as nested tables of plain values, the form that TOML and JSON share."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from plisse.core.errors import SceneError, suggest
+import numpy as np
+
+from plisse.core.errors import SceneError, inside, suggest
+from plisse.core.mesh import Mesh
 from plisse.core.record import Entry, entries
 from plisse.core.units import told
 from plisse.core.values import Number, Word
@@ -17,8 +20,8 @@ from plisse.scene.loads import Pressure
 from plisse.scene.materials import Material
 from plisse.scene.presets import make_material
 from plisse.scene.scene import Keyed, Scene
-from plisse.scene.sources import MeshSource
-from plisse.shapes.catalogue import shape_parameters
+from plisse.scene.sources import GivenMesh, MeshSource, SavedFrame
+from plisse.shapes.catalogue import FLOOR_HEIGHT, shape_parameters
 
 Table = dict[str, Any]
 Path_ = tuple[str | int, ...]
@@ -27,16 +30,18 @@ SOURCE_KEYS = tuple(entry.key for entry in entries(MeshSource))
 # any of these gives a floor its place
 PLACES = {"height", "translate", "rotate", "scale"}
 # what a record's field is called where it differs from its key
-FIELDS = {"shell": "shells", "collider": "colliders", "pin": "pins"}
+FIELDS = {"shell": "shells", "collider": "colliders", "pin": "pins", "region": "regions"}
 
 
-def scene_from_dict(data: Mapping[str, Any], base: Path) -> Scene:
+def scene_from_dict(data: Mapping[str, Any], base: str | Path = ".") -> Scene:
     """Reads a scene from tables; a SceneError names the table and the key that is wrong.
 
-    Bodies with `rest_on`, or without any position, are placed.
+    Values may be numpy's, and a body's mesh may be a Mesh under the key `mesh`. Bodies with `rest_on`,
+    or without any position, are placed.
     """
+    data = as_plain(data)
     reader = _Reader()
-    values = reader.values(Scene, dict(data), ())
+    values = reader.values(Scene, data, ())
     scene = Scene(**values, keyed=tuple(reader.keyed))
     for time in sorted({time for keyed in scene.keyed for time in keyed.times}):
         with inside(f"at {time:g} s"):
@@ -44,7 +49,18 @@ def scene_from_dict(data: Mapping[str, Any], base: Path) -> Scene:
     tables = data.get("collider", ())
     loose = [i for i, table in enumerate(tables) if _is_generated(table) and "translate" not in table]
     floors = [i for i, table in enumerate(tables) if table.get("shape") == "floor" and not PLACES & set(table)]
-    return place(scene, base, loose=loose, floors=floors)
+    return place(scene, Path(base), loose=loose, floors=floors)
+
+
+def as_plain(value: Any) -> Any:
+    """Tables of a program as a file would have them: dicts and lists of Python's own values, and meshes."""
+    if isinstance(value, Mapping):
+        return {key: as_plain(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [as_plain(part) for part in value]
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _is_generated(table: Table) -> bool:
@@ -63,18 +79,21 @@ class _Reader:
             return self._material(value, path)
         if record is Pressure and not isinstance(value, dict):
             value = {"value": value}
+        if record is SavedFrame and isinstance(value, str):
+            value = {"run": value}
         return record(**self.values(record, value, path))
 
     def values(self, record: type, value: Any, path: Path_) -> Table:
         """A record's fields from its table."""
         table = dict(_table(value))
         known = {entry.key: entry for entry in entries(record)}
-        is_body = any(entry.name == "mesh" for entry in fields(record))  # type: ignore[arg-type]
+        named = {entry.name for entry in fields(record)}  # type: ignore[arg-type]
+        is_body = "mesh" in named
         out: Table = self._source(record, table, (*known,)) if is_body else {}
         _check_keys(table, known)
         for entry in known.values():
             if entry.key in table:
-                name = FIELDS.get(entry.key, entry.key)
+                name = entry.key if entry.key in named else FIELDS[entry.key]
                 out[name] = self._value(entry, table[entry.key], (*path, name))
             elif entry.required and record is not Material:
                 raise SceneError(f"{entry.key} is missing: add it.")
@@ -131,25 +150,25 @@ class _Reader:
 
     def _source(self, record: type, table: Table, own: tuple[str, ...]) -> Table:
         """Takes what says where a body's surface comes from out of its table."""
-        shape = table.get("shape")
+        mesh, shape = table.pop("mesh", None), table.get("shape")
         if shape is not None:
             Word().check("shape", shape)
         is_floor = shape == "floor" and record is Collider
-        parameters: tuple[str, ...] = ()
+        parameters: Mapping[str, Entry] = {}
         if shape is not None:
-            parameters = ("height",) if is_floor else shape_parameters(shape)
+            parameters = {"height": FLOOR_HEIGHT} if is_floor else shape_parameters(shape)
         # a shape's own "height" or "scale" would hide the body's: none has one
         _check_keys(table, (*own, *SOURCE_KEYS, *parameters))
         source = {key: table.pop(key) for key in SOURCE_KEYS if key in table and key not in own}
-        given = {key: table.pop(key) for key in parameters if key in table}
+        given = {key: entry.check(table.pop(key)) for key, entry in parameters.items() if key in table}
         extra = next((key for key in (*source, *given) if key not in ("shape", "height")), None)
+        extra = extra if mesh is None else "mesh"
         if is_floor and extra is not None:
             raise SceneError(f'A floor has no "{extra}": remove it.')
         if is_floor:
-            height = Number("m").check("height", given.get("height", 0.0))
-            return {"half_space": HalfSpace((0.0, 0.0, height))}
+            return {"half_space": HalfSpace((0.0, 0.0, given.get("height", 0.0)))}
         if record is Collider and "half_space" in table:
-            extra = next(iter({**source, **given}), None)
+            extra = next(iter({**source, **given}), None) if mesh is None else "mesh"
             if extra is not None:
                 raise SceneError(f'A half-space has no "{extra}": remove it.')
             return {}
@@ -157,11 +176,9 @@ class _Reader:
             raise SceneError(
                 "sequence is only for colliders: a shell starts from a single mesh, given by file or shape."
             )
-        for key, value in given.items():
-            if isinstance(value, str):
-                Word().check(key, value)
-        tidy = {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-        return {"mesh": MeshSource(**source, parameters=tidy)}
+        if mesh is not None:
+            source["mesh"] = GivenMesh.of(mesh) if isinstance(mesh, Mesh) else GivenMesh.read(mesh)
+        return {"mesh": MeshSource(**source, parameters=given)}
 
 
 def scene_to_dict(scene: Scene) -> Table:
@@ -184,7 +201,8 @@ def _plain(value: Any) -> Any:
     if isinstance(value, MeshSource):
         said = {entry.key: getattr(value, entry.key) for entry in entries(MeshSource)}
         fresh = {entry.key: entry.default for entry in entries(MeshSource)}
-        return {key: part for key, part in said.items() if part != fresh[key]} | _plain(value.parameters)
+        given = {} if value.mesh is None else {"mesh": value.mesh.mark}
+        return {key: part for key, part in said.items() if part != fresh[key]} | _plain(value.parameters) | given
     if is_dataclass(value) and not isinstance(value, type):
         table: Table = {}
         for entry in fields(value):
@@ -197,17 +215,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(part) for key, part in value.items()}
     return [_plain(part) for part in value] if isinstance(value, (tuple, list)) else value
-
-
-@contextmanager
-def inside(where: str) -> Iterator[None]:
-    """Put the place in front of a SceneError's sentence."""
-    try:
-        yield
-    except SceneError as error:
-        # the same error, which may carry more than its words
-        error.args = (f"{where}: {error}",)
-        raise
 
 
 def _is_keyed(value: Any) -> bool:

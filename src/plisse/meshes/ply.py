@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints, Longs
+from plisse.core.mesh import Floats, Ints, Longs, by_vertex
 from plisse.meshes.polygons import Polygons
 
 SCALARS = {
@@ -22,6 +22,9 @@ ORDERS = {"binary_little_endian": "<", "binary_big_endian": ">", "ascii": "="}
 # struct's letters for numpy's types
 LETTERS = {"i1": "b", "u1": "B", "i2": "h", "u2": "H", "i4": "i", "u4": "I", "f4": "f", "f8": "d"}
 INDICES = ("vertex_indices", "vertex_index")
+# Texture coordinates: of vertices, by the names that programs give them, and of a face's corners in a row.
+UV_NAMES = (("s", "t"), ("u", "v"), ("texture_u", "texture_v"))
+CORNER_UV = "texcoord"
 
 
 class Damage(Exception):
@@ -49,33 +52,49 @@ class Lists:
     starts: Longs
 
 
-def write_ply(path: Path, x: Floats, triangles: Ints, *, colors: npt.NDArray[np.uint8] | None = None) -> None:
+def write_ply(
+    path: Path,
+    x: Floats,
+    triangles: Ints,
+    *,
+    colors: npt.NDArray[np.uint8] | None = None,
+    uv: Floats | None = None,
+) -> None:
     """Binary little-endian file of positions [m] (n, 3) in float64 and triangles (m, 3) in int32.
 
-    colors: red, green and blue of each triangle, shape (m, 3), uint8.
+    colors: red, green and blue of each triangle, shape (m, 3), uint8. uv: texture coordinates of the triangles'
+    corners, shape (m, 3, 2), or of the vertices, (n, 2), NaN where there are none. They become the vertices' s and t in
+    float64, or where a vertex has several, the faces' list texcoord, which is float32 by custom.
     """
     fields: list[Any] = [("count", "u1"), ("indices", "<i4", 3)]
+    of_vertices = by_vertex(triangles, uv, len(x)) if uv is not None and uv.ndim == 3 else uv
+    texture = "" if of_vertices is None else "property double s\nproperty double t\n"
     header = (
         "ply\nformat binary_little_endian 1.0\n"
-        f"element vertex {len(x)}\nproperty double x\nproperty double y\nproperty double z\n"
+        f"element vertex {len(x)}\nproperty double x\nproperty double y\nproperty double z\n{texture}"
         f"element face {len(triangles)}\nproperty list uchar int vertex_indices\n"
     )
+    values: dict[str, Any] = {"count": 3, "indices": triangles}
+    if uv is not None and of_vertices is None:
+        header += f"property list uchar float {CORNER_UV}\n"
+        fields += [("uv count", "u1"), ("uv", "<f4", 6)]
+        values |= {"uv count": 6, "uv": uv.reshape(-1, 6)}
     if colors is not None:
         header += "property uchar red\nproperty uchar green\nproperty uchar blue\n"
         fields.append(("colors", "u1", 3))
+        values["colors"] = colors
     faces = np.empty(len(triangles), dtype=fields)
-    faces["count"] = 3
-    faces["indices"] = triangles
-    if colors is not None:
-        faces["colors"] = colors
+    for name, value in values.items():
+        faces[name] = value
+    points = x if of_vertices is None else np.column_stack((x, of_vertices))
     with open(path, "wb") as file:
         file.write(f"{header}end_header\n".encode("ascii"))
-        file.write(np.ascontiguousarray(x, dtype="<f8").tobytes())
+        file.write(np.ascontiguousarray(points, dtype="<f8").tobytes())
         file.write(faces.tobytes())
 
 
 def read_ply_polygons(path: Path) -> Polygons:
-    """Vertices and faces of a file; other elements and properties are skipped."""
+    """Vertices, with their further numbers, and faces with texture coordinates; other elements are skipped."""
     data = path.read_bytes()
     order, elements, at = _read_header(data, path)
     names = [element.name for element in elements]
@@ -93,6 +112,7 @@ def read_ply_polygons(path: Path) -> Polygons:
         if missing:
             raise Damage(f"its vertices have no number {missing[0]}")
         X = np.column_stack([found["vertex"][axis] for axis in "xyz"]).astype(np.float64)
+        attributes = _attributes(elements[names.index("vertex")], found["vertex"])
         face = found.get("face", {})
         rings = next((face[key] for key in INDICES if isinstance(face.get(key), Lists)), None)
         if face and rings is None:
@@ -100,9 +120,37 @@ def read_ply_polygons(path: Path) -> Polygons:
     except Damage as damage:
         raise SceneError(f"{path} cannot be read: {damage}; export it again.") from None
     if rings is None:
-        return Polygons(X, np.zeros(0, np.int64), np.zeros(1, np.int64))
+        return Polygons(X, np.zeros(0, np.int64), np.zeros(1, np.int64), attributes=attributes)
     with np.errstate(invalid="ignore"):
-        return Polygons(X, rings.values.astype(np.int64), rings.starts)
+        corners = rings.values.astype(np.int64)
+    uv = _find_uv(found["vertex"], face, corners, rings.starts)
+    return Polygons(X, corners, rings.starts, attributes=attributes, uv=uv)
+
+
+def _attributes(vertex: Element, columns: dict[str, Any]) -> dict[str, Floats]:
+    """What vertices have beside their places; colours, 0 to 255 in bytes, become 0 to 1."""
+    out: dict[str, Floats] = {}
+    known = {"x", "y", "z", *(name for names in UV_NAMES for name in names)}
+    for name, kind in (entry for entry in vertex.properties if len(entry) == 2 and entry[0] not in known):
+        with np.errstate(invalid="ignore"):
+            values = columns[name].astype(np.float64)
+            # a byte may also be a plain 0 or 1
+            out[name] = values / 255.0 if kind == "u1" and values.max(initial=0.0) > 1.0 else values
+    return out
+
+
+def _find_uv(vertex: dict[str, Any], face: dict[str, Any], corners: Longs, starts: Longs) -> Floats | None:
+    """Texture coordinates of all corners (c, 2), if the file holds any."""
+    wedges = face.get(CORNER_UV)
+    if isinstance(wedges, Lists) and np.array_equal(wedges.starts, 2 * starts):
+        return wedges.values.reshape(-1, 2).astype(np.float64)
+    for names in UV_NAMES:
+        columns = [column for name in names if isinstance(column := vertex.get(name), np.ndarray)]
+        if len(columns) == 2:
+            uv, known = np.full((len(corners), 2), np.nan), (corners >= 0) & (corners < len(vertex["x"]))
+            uv[known] = np.column_stack(columns).astype(np.float64)[corners[known]]
+            return uv
+    return None
 
 
 def _read_header(data: bytes, path: Path) -> tuple[str, list[Element], int]:

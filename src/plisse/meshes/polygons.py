@@ -26,7 +26,9 @@ class Polygons:
     starts: where each face's corners begin, shape (p + 1,). objects, groups: faces by name, (k,) each.
     points: vertices by name, (k,) each. first: the number that the file gives its first vertex and face.
     numbers: place of each face in the file, from 0, shape (p,). lines: its line, from 1, or None.
+    attributes: further numbers of each vertex by name, (n,) each.
     notes: what is odd about the file, as sentences that begin with a verb.
+    uv: texture coordinates of the corners, NaN where there are none, shape (c, 2); None without any.
     """
 
     X: Floats
@@ -39,8 +41,13 @@ class Polygons:
     numbers: Longs = field(default_factory=lambda: np.zeros(0, np.int64))
     lines: Longs | None = None
     notes: tuple[str, ...] = ()
+    attributes: dict[str, Floats] = field(default_factory=dict)
+    uv: Floats | None = None
 
     def __post_init__(self) -> None:
+        if self.uv is not None:
+            known = np.asarray(np.isfinite(self.uv).all(axis=1))
+            object.__setattr__(self, "uv", np.where(known[:, None], self.uv, np.nan) if known.any() else None)
         if len(self.numbers) != len(self.starts) - 1:
             object.__setattr__(self, "numbers", np.arange(len(self.starts) - 1))
 
@@ -68,6 +75,7 @@ class Polygons:
         return replace(
             self,
             corners=self.corners[np.repeat(flags, self.sizes)],
+            uv=None if self.uv is None else self.uv[np.repeat(flags, self.sizes)],
             starts=_starts(self.sizes[flags]),
             objects=objects,
             groups=groups,
@@ -123,37 +131,49 @@ def drop_repeats(polygons: Polygons) -> tuple[Polygons, Longs]:
     affected = np.flatnonzero((left < sizes) | (left < 3))
     if not len(affected):
         return polygons, affected
-    slim = replace(polygons, corners=polygons.corners[keep], starts=_starts(left))
+    uv = None if polygons.uv is None else polygons.uv[keep]
+    slim = replace(polygons, corners=polygons.corners[keep], starts=_starts(left), uv=uv)
     return slim.keep(np.flatnonzero(left >= 3)), affected
 
 
-def triangulate(polygons: Polygons, name: str) -> tuple[Ints, Longs]:
-    """Triangles (m, 3) and the face that each is part of (m,), in the order of the faces.
+def triangulate(polygons: Polygons, name: str) -> tuple[Ints, Longs, Floats | None]:
+    """Triangles (m, 3), the face that each is part of (m,), in the order of the faces, and their corners' uv (m, 3, 2).
 
     Quads are cut along their shorter diagonal unless it lies outside; convex faces become fans, others are cut ear
     by ear in the plane of their Newell normal. Faces have at least three corners.
     """
+    places = cut_faces(polygons, name)
+    uv = None if polygons.uv is None else polygons.uv[places]
+    return (
+        polygons.corners[places].astype(np.int32),
+        np.repeat(np.arange(len(polygons.sizes)), polygons.sizes - 2),
+        uv,
+    )
+
+
+def cut_faces(polygons: Polygons, name: str) -> Longs:
+    """The triangles by their corners' places among the corners of all faces, shape (m, 3)."""
     sizes, corners, starts = polygons.sizes, polygons.corners, polygons.starts
     if (sizes == 3).all():
-        return corners.reshape(-1, 3).astype(np.int32), np.arange(len(sizes))
+        return np.arange(len(corners)).reshape(-1, 3)
     out = _starts(sizes - 2)
-    triangles = np.empty((out[-1], 3), dtype=np.int32)
+    triangles = np.empty((out[-1], 3), dtype=np.int64)
     for size in np.unique(sizes).tolist():
         faces = np.flatnonzero(sizes == size)
-        rings = corners[starts[faces, None] + np.arange(size)]
-        places = out[faces, None] + np.arange(size - 2)
+        around = starts[faces, None] + np.arange(size)
+        rings, places = corners[around], out[faces, None] + np.arange(size - 2)
         if size == 4:
-            triangles[places] = _cut_quads(polygons.X, rings)
+            triangles[places] = np.take_along_axis(around, _cut_quads(polygons.X, rings), axis=1).reshape(-1, 2, 3)
         else:
-            fans = np.stack((np.broadcast_to(rings[:, :1], rings[:, 2:].shape), rings[:, 1:-1], rings[:, 2:]), axis=2)
-            triangles[places] = fans
+            first = np.broadcast_to(around[:, :1], around[:, 2:].shape)
+            triangles[places] = np.stack((first, around[:, 1:-1], around[:, 2:]), axis=2)
         if size > 4:
             for k in np.flatnonzero(~_are_convex(polygons.X, rings)).tolist():
                 if size > MOST_CORNERS:
                     face = polygons.name_face(int(faces[k]))
                     raise SceneError(f"{name} has a face of {size} corners that is not convex, {face}: split it.")
-                triangles[places[k]] = rings[k][clip_ears(_flatten(polygons.X[rings[k]]))]
-    return triangles, np.repeat(np.arange(len(sizes)), sizes - 2)
+                triangles[places[k]] = around[k][clip_ears(_flatten(polygons.X[rings[k]]))]
+    return triangles
 
 
 def _starts(sizes: Longs) -> Longs:
@@ -161,7 +181,7 @@ def _starts(sizes: Longs) -> Longs:
 
 
 def _cut_quads(X: Floats, rings: Longs) -> Longs:
-    """Two triangles for each quad (k, 4), shape (k, 2, 3)."""
+    """Two triangles for each quad (k, 4), one after the other, by its corners 0 to 3, shape (k, 6)."""
     a, b, c, d = (X[rings[:, k]] for k in range(4))
     with np.errstate(over="ignore", invalid="ignore"):
         ac, bd = np.linalg.norm(a - c, axis=1), np.linalg.norm(b - d, axis=1)
@@ -169,8 +189,7 @@ def _cut_quads(X: Floats, rings: Longs) -> Longs:
         inside_ac = np.einsum("ij,ij->i", np.cross(b - a, c - a), np.cross(c - a, d - a)) > 0
         inside_bd = np.einsum("ij,ij->i", np.cross(b - a, d - a), np.cross(c - b, d - b)) > 0
         other = np.where(inside_ac == inside_bd, bd < (1 - SHORTER) * ac, inside_bd)
-    cut = np.where(other[:, None], (0, 1, 3, 1, 2, 3), (0, 1, 2, 0, 2, 3))
-    return np.take_along_axis(rings, cut, axis=1).reshape(-1, 2, 3)
+    return np.where(other[:, None], (0, 1, 3, 1, 2, 3), (0, 1, 2, 0, 2, 3))
 
 
 def _are_convex(X: Floats, rings: Longs) -> npt.NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from plisse.meshes.ply import write_ply
 from plisse.meshes.polygons import check_polygons, drop_repeats, triangulate
 from plisse.meshes.stl import merge_points, write_stl
 from plisse.meshes.surfaces import drop_loose, read_polygons
-from plisse.meshes.usd import SUFFIXES
+from plisse.meshes.usd import SUFFIXES, list_names
 
 WRITERS: dict[str, Callable[..., None]] = {".obj": write_obj, ".ply": write_ply, ".stl": write_stl}
 
@@ -28,7 +29,7 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
 
     Vertices at exactly the same place become one; faces become triangles; triangles without area or with the same
     corners as an earlier one and unused vertices are dropped; triangles are turned so that neighbours wind alike and
-    closed surfaces face outwards. Objects and groups are kept in OBJ files.
+    closed surfaces face outwards. Objects and groups are kept in OBJ files, texture coordinates in OBJ and PLY files.
     """
     if out.suffix.lower() not in WRITERS:
         raise SceneError(f"{out} has an unknown format: write the repaired mesh to one of {', '.join(WRITERS)}.")
@@ -42,17 +43,18 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
 
     X, merged = merge_points(polygons.X)
     told.add(len(polygons.X) - len(X), "Joined {} with others at exactly the same place.", "a vertex", "{} vertices")
-    slim, _ = drop_repeats(replace(polygons, X=X, corners=merged[polygons.corners]))
+    slim, _ = drop_repeats(replace(polygons, X=X, corners=merged[polygons.corners], attributes={}))
     lost = len(polygons.numbers) - len(slim.numbers)
-    triangles, face = triangulate(slim, str(path))
+    triangles, face, uv = triangulate(slim, str(path))
     told.add(int((slim.sizes > 3).sum()), "Split {} with more than three corners into triangles.", "a face", "{} faces")
-    keep = flatness(Mesh(X, triangles)) > DEGENERATE
-    flat = lost + int((~keep).sum())
+    sound = flatness(Mesh(X, triangles)) > DEGENERATE
+    flat = lost + int((~sound).sum())
     told.add(flat, "Dropped {} without area.", "a face or triangle", "{} faces or triangles")
-    triangles, face = triangles[keep], face[keep]
-    again = find_duplicates(triangles)[0]
+    kept = np.flatnonzero(sound)
+    again = find_duplicates(triangles[kept])[0]
     told.add(len(again), "Dropped {} with the same corners as an earlier one.", "a triangle", "{} triangles")
-    triangles, face = np.delete(triangles, again, axis=0), np.delete(face, again)
+    kept = np.delete(kept, again)
+    triangles, face, uv = triangles[kept], face[kept], None if uv is None else uv[kept]
     if not len(triangles):
         raise SceneError(f"{path} has only triangles without area: nothing is left to write.")
     mesh, _, _ = drop_loose(X, triangles)
@@ -60,7 +62,9 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
     turned, twisted = find_turned(mesh)
     sides = "Flipped {}, so that neighbours are oriented alike and closed surfaces face outwards."
     told.add(int(turned.sum()), sides, "a triangle", "{} triangles")
-    mesh = Mesh(mesh.X, np.where(turned[:, None], mesh.triangles[:, ::-1], mesh.triangles))
+    order = np.where(turned[:, None], (2, 1, 0), (0, 1, 2))
+    uv = None if uv is None else np.take_along_axis(uv, order[:, :, None], axis=1)
+    mesh = Mesh(mesh.X, np.take_along_axis(mesh.triangles, order, axis=1), uv)
 
     if not told.sentences:
         told.sentences.append("Found nothing to repair.")
@@ -75,16 +79,21 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
         for flaw in find_flaws(mesh, names=names)
         if not (twisted and flaw.mendable)
     ]
-    options = {}
+    options: dict[str, Any] = {"uv": uv}
     if out.suffix.lower() == ".obj":
-        options = {
+        options |= {
             kind: {name: np.flatnonzero(np.isin(face, faces)) for name, faces in names.items()}
             for kind, names in (("objects", slim.objects), ("groups", slim.groups))
         }
     elif slim.groups or slim.points or len(slim.objects) > 1:
         told.sentences.append(f"Lost the names of objects and groups, which {out.suffix.lower()} files do not hold.")
-    if out.suffix.lower() == ".stl" and (mesh.X.astype(np.float32) != mesh.X).any():
-        told.sentences.append("Rounded coordinates to seven digits, which is what STL files hold.")
+    if polygons.attributes:
+        told.sentences.append(f"Lost the vertex attributes {list_names([*polygons.attributes])}.")
+    if out.suffix.lower() == ".stl":
+        if options.pop("uv") is not None:
+            told.sentences.append("Lost the texture coordinates, which .stl files do not hold.")
+        if (mesh.X.astype(np.float32) != mesh.X).any():
+            told.sentences.append("Rounded coordinates to seven digits, which is what STL files hold.")
     if path.suffix.lower() in SUFFIXES:
         told.sentences.append("Wrote positions in metres, z up.")
     _write(out, lambda part: WRITERS[out.suffix.lower()](part, mesh.X, mesh.triangles, **options))

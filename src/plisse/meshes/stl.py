@@ -6,8 +6,8 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Ints, Longs
-from plisse.meshes.obj import split_text
 from plisse.meshes.polygons import Polygons
+from plisse.meshes.words import split_text
 
 # After 80 bytes of free text and the number of facets: normal, corners, and two bytes that mean nothing.
 FACET = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])

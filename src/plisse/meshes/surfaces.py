@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from plisse.core.errors import SceneError, suggest
+from plisse.core.files import MESH, check_file
 from plisse.core.mesh import (
     DEGENERATE,
     Floats,
@@ -24,13 +25,14 @@ from plisse.core.mesh import (
     tell_count,
 )
 from plisse.core.units import length_factor
+from plisse.meshes.memo import Memo, stamp_file
 from plisse.meshes.obj import read_obj_polygons
 from plisse.meshes.ply import read_ply_polygons
 from plisse.meshes.polygons import Polygons, check_polygons, drop_repeats, triangulate
 from plisse.meshes.stl import merge_points, read_stl_polygons
 from plisse.meshes.usd import SUFFIXES, list_names, read_usd_polygons, read_usd_track, turn_up
 from plisse.scene.schedule import Track
-from plisse.scene.sources import MeshSource
+from plisse.scene.sources import GivenMesh, MeshSource
 from plisse.shapes.catalogue import make_shape
 
 READERS: dict[str, Callable[[Path], Polygons]] = {
@@ -44,6 +46,8 @@ FARTHEST = 1e9
 SIZES = (1e-3, 100.0)
 # Frames per second of a folder of meshes.
 RATE = 24.0
+# Vertices of all surfaces that are remembered.
+REMEMBERED = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +56,21 @@ class Surface:
 
     mesh: in metres, z up. groups: vertices of the mesh by name of vertex group, sorted, (k,) each.
     vertex_of_id: the mesh's vertex for each vertex of the file, in the file's order, −1 where dropped, shape (n,).
-    notes: what was changed or looks odd, in whole sentences.
+    notes: what was changed or looks odd, in whole sentences. names: what its file calls a vertex and a triangle of
+    the mesh. attributes: further numbers of the mesh's vertices by name, (n,) each. faces: what the file holds, None
+    for a generated shape.
     """
 
     mesh: Mesh
     groups: dict[str, Ints]
     vertex_of_id: Ints
     notes: tuple[str, ...]
+    names: Names
+    attributes: dict[str, Floats] = field(default_factory=dict)
+    faces: Polygons | None = None
+
+
+_surfaces: Memo[Surface] = Memo(REMEMBERED, lambda surface: len(surface.mesh.X))
 
 
 def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool = False) -> Surface:
@@ -66,24 +78,55 @@ def load_surface(source: MeshSource, base: Path, *, seed: int = 0, solid: bool =
 
     A shell must be a clean manifold. A solid, which only collides, need not be: its degenerate and duplicate triangles
     are dropped, and its other defects become notes.
+
+    The same source again is the same object, which nobody may change; a file that has changed is read again.
     """
+    stamp = stamp_source(source, base, seed=seed)
+    return _surfaces.get(stamp and (stamp, solid), lambda: _load(source, base, seed=seed, solid=solid))
+
+
+def stamp_source(source: MeshSource, base: Path, *, seed: int = 0) -> Hashable | None:
+    """What tells a source from all others; None where its files are missing or too fresh to be told apart."""
+    if source.shape is not None:
+        return repr(source), seed
+    if source.mesh is not None:
+        return None if source.mesh.mesh is None else (repr(source), source.mesh.mark)
+    files = [base / source.file] if source.file is not None else _frames(base / str(source.sequence))
+    stamps = [stamp_file(file) for file in files]
+    return None if None in stamps else (repr(source), *stamps)
+
+
+def _load(source: MeshSource, base: Path, *, seed: int, solid: bool) -> Surface:
     if source.shape is not None:
         mesh = make_shape(source.shape, source.parameters, seed=seed)
-        return Surface(mesh, {}, np.arange(len(mesh.X), dtype=np.int32), ())
-    path = base / str(source.file) if source.file is not None else _frames(base / str(source.sequence))[0]
+        return Surface(mesh, {}, np.arange(len(mesh.X), dtype=np.int32), (), Names())
+    if source.mesh is not None:
+        return _make_surface(_given_polygons(source.mesh), None, source, solid=solid)
+    path = base / source.file if source.file is not None else _frames(base / str(source.sequence))[0]
     return _make_surface(read_polygons(path, object=source.object), path, source, solid=solid)
+
+
+def _given_polygons(given: GivenMesh) -> Polygons:
+    if given.mesh is None:
+        raise SceneError(
+            f"its mesh ({given.mark}) was given by a program, and only the folder of a run holds it: run that program "
+            "again."
+        )
+    triangles = given.mesh.triangles
+    return Polygons(given.mesh.X, triangles.ravel().astype(np.int64), 3 * np.arange(len(triangles) + 1))
 
 
 def load_track(source: MeshSource, base: Path) -> Track:
     """How the vertices of a sequence's surface, loaded as a solid, move: times [s] (k,) and positions [m] (k, n, 3)."""
-    files = _frames(base / str(source.sequence))
-    first = read_polygons(files[0], object=source.object)
-    surface = _make_surface(first, files[0], source, solid=True)
+    files, surface = _frames(base / str(source.sequence)), load_surface(source, base, solid=True)
+    first = surface.faces
+    assert first is not None
     if files[0].suffix.lower() in SUFFIXES:
         codes, frames, rate = read_usd_track(files[0], object=source.object)
         times = (codes - codes[:1]) / (source.rate or rate)
     else:
-        frames = np.stack([_read_frame(path, files[0], first, source) for path in files])
+        others = [_read_frame(path, files[0], first, source) for path in files[1:]]
+        frames = np.stack([_to_world(first.X, source), *others])
         times = np.arange(len(files)) / (source.rate or RATE)
     if len(times) < 2:
         raise SceneError(f"{base / str(source.sequence)} has only {len(times)} frame(s): a sequence needs two or more.")
@@ -103,8 +146,7 @@ def read_polygons(path: Path, *, object: str | None = None) -> Polygons:
     try:
         if not path.exists():
             raise SceneError(f"{path} does not exist: correct the file name, which is relative to the scene.")
-        if not path.is_file():
-            raise SceneError(f"{path} is not a file: name a mesh file.")
+        check_file(path, most=MESH)
         if suffix in SUFFIXES:
             return read_usd_polygons(path, object=object)
         if suffix not in READERS:
@@ -128,10 +170,12 @@ def _select_object(polygons: Polygons, object: str, path: Path) -> Polygons:
     return polygons.keep(named[object])
 
 
-def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: bool) -> Surface:
-    name, mend = str(path), f"repair it with `plisse check --repair {path} --out FIXED{path.suffix.lower()}`"
-    if path.suffix.lower() in SUFFIXES:
-        mend = mend.removesuffix(f"{path.suffix.lower()}`") + ".ply`"
+def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, solid: bool) -> Surface:
+    """path: the file that it is from, None for a mesh that a program gave."""
+    name, mend = "its mesh", "correct its arrays"
+    if path is not None:
+        ending = ".ply" if path.suffix.lower() in SUFFIXES else path.suffix.lower()
+        name, mend = str(path), f"repair it with `plisse check --repair {path} --out FIXED{ending}`"
     check_polygons(polygons, name)
     notes = list(polygons.notes)
     if len(polygons.objects) > 1:
@@ -148,20 +192,12 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
         told = tell_count(len(repeating), "a face", "{} faces")
         which = tell_count(len(repeating), f"{first}", f"the first is {first}")
         raise SceneError(f"{name} has {told} with a corner twice or fewer than three corners, {which}: {mend}.")
-    triangles, face = triangulate(slim, name)
+    triangles, face, uv = triangulate(slim, name)
     if len(triangles) > len(slim.numbers):
         told = tell_count(int((slim.sizes > 3).sum()), "a face", "{} faces")
         notes.append(f"has {told} with more than three corners, split into triangles")
 
-    # to metres, z up
-    X = polygons.X
-    if path.suffix.lower() not in SUFFIXES:
-        X = _to_world(X, source)
-    used = np.unique(slim.corners)
-    far = used[~(np.abs(X[used]) <= FARTHEST).all(axis=1)]
-    if len(far):
-        where = polygons.name_vertex(int(far[0]))
-        raise SceneError(f"{name} has a coordinate beyond {FARTHEST:g} m at {where}: correct its unit.")
+    X = read_places(slim, path, source)
     if solid:
         mesh = Mesh(X, triangles)
         keep = flatness(mesh) > DEGENERATE
@@ -170,8 +206,9 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
         if dropped:
             told = tell_count(dropped, "a triangle", "{} triangles")
             notes.append(f"has {told} without area or given twice, which were dropped")
-        triangles, face = triangles[keep], face[keep]
+        triangles, face, uv = triangles[keep], face[keep], None if uv is None else uv[keep]
     mesh, vertex_of_id, ids = drop_loose(X, triangles)
+    mesh = replace(mesh, uv=uv)
     names = Names(lambda i: polygons.name_vertex(int(ids[i])), lambda t: slim.name_face(int(face[t])))
     if solid:
         if not len(mesh.triangles):
@@ -188,7 +225,25 @@ def _make_surface(polygons: Polygons, path: Path, source: MeshSource, *, solid: 
     size = float(np.linalg.norm(np.ptp(mesh.X, axis=0)))
     if not SIZES[0] <= size <= SIZES[1]:
         notes.append(f"measures {size:.3g} m across; if that is not intended, set unit")
-    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, tuple(f"{name} {note}." for note in notes))
+    attributes = {key: values[ids] for key, values in polygons.attributes.items()}
+    sentences = tuple(f"{name} {note}." for note in notes)
+    return Surface(mesh, _map_groups(slim, vertex_of_id), vertex_of_id, sentences, names, attributes, polygons)
+
+
+def read_places(polygons: Polygons, path: Path | None, source: MeshSource) -> Floats:
+    """Positions of a file's vertices in metres, z up, (n, 3); SceneError where those in use are beyond reason.
+
+    path: None for a mesh that a program gave.
+    """
+    is_usd = path is not None and path.suffix.lower() in SUFFIXES
+    X = polygons.X if is_usd else _to_world(polygons.X, source)
+    used = np.unique(polygons.corners)
+    far = used[~(np.abs(X[used]) <= FARTHEST).all(axis=1)]
+    if len(far):
+        where = polygons.name_vertex(int(far[0]))
+        name = "its mesh" if path is None else path
+        raise SceneError(f"{name} has a coordinate beyond {FARTHEST:g} m at {where}: correct its unit.")
+    return X
 
 
 def drop_loose(X: Floats, triangles: Ints) -> tuple[Mesh, Ints, Longs]:
@@ -235,6 +290,8 @@ def _frames(path: Path) -> list[Path]:
             raise SceneError(
                 f"{path} does not exist: correct the name of the sequence, which is relative to the scene."
             )
+        if not path.is_dir():
+            raise SceneError(f"{path} is a device or a pipe, neither a folder nor a regular file: correct the name.")
         files = [file for file in path.iterdir() if file.suffix.lower() in READERS and not file.name.startswith(".")]
     except OSError as error:
         raise SceneError(f"{path} cannot be read: {error.strerror}.") from None

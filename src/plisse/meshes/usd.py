@@ -17,6 +17,8 @@ from plisse.core.mesh import Floats, Longs
 from plisse.meshes.polygons import Polygons
 
 SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")
+# Pairs of numbers, which st is often written as.
+UV_TYPES = ("float2[]", "double2[]", "half2[]")
 
 
 def read_usd_polygons(path: Path, *, object: str | None = None) -> Polygons:
@@ -56,6 +58,7 @@ def _read_stage(path: Path, object: str | None) -> Polygons:
     if not usd.UsdGeom.StageHasAuthoredMetersPerUnit(stage):
         notes.append("does not say its unit, so lengths were read as centimetres, the default of USD")
     shifts = np.concatenate(([0], np.cumsum([len(part.X) for part in parts])))
+    uv = [np.full((len(part.corners), 2), np.nan) if part.uv is None else part.uv for part in parts]
     whole = Polygons(
         np.concatenate([part.X for part in parts]),
         np.concatenate([part.corners + shift for part, shift in zip(parts, shifts[:-1], strict=True)]),
@@ -64,6 +67,7 @@ def _read_stage(path: Path, object: str | None) -> Polygons:
         {name: np.concatenate(some) for name, some in groups.items()},
         points={name: np.concatenate(some) for name, some in points.items()},
         notes=tuple(notes),
+        uv=np.concatenate(uv),
     )
     return _without_holes(whole, [_holes(prim, time) for prim in prims], [len(part.numbers) for part in parts])
 
@@ -204,8 +208,10 @@ def _read_prim(prim: Any, time: Any, path: Path) -> Polygons:
     left_handed = _pxr().UsdGeom.Mesh(prim).GetOrientationAttr().Get(time) == "leftHanded"
     with np.errstate(all="ignore"):
         mirrored = np.linalg.det(_matrix(prim, time)[:3, :3]) < 0
+    order = np.arange(len(corners))
     if left_handed != mirrored:
-        corners = corners[np.repeat(starts[:-1] + starts[1:] - 1, sizes) - np.arange(len(corners))]
+        order = np.repeat(starts[:-1] + starts[1:] - 1, sizes) - order
+    uv, corners = _read_uv(prim, time, corners), corners[order]
     X = _positions(prim, time)
     if len(corners) and not (0 <= corners.min() and corners.max() < len(X)):
         bad = int(np.searchsorted(starts, np.argmax((corners < 0) | (corners >= len(X))), side="right")) - 1
@@ -213,7 +219,22 @@ def _read_prim(prim: Any, time: Any, path: Path) -> Polygons:
             f"{path} is damaged, face {bad} of {prim.GetPath()} uses a vertex outside 0 to {len(X) - 1}: "
             "export the file again."
         )
-    return Polygons(X, corners, starts)
+    return Polygons(X, corners, starts, uv=None if uv is None else uv[order])
+
+
+def _read_uv(prim: Any, time: Any, corners: Longs) -> Floats | None:
+    """Texture coordinates of all corners (c, 2): the primvar st, or else the first one of their type."""
+    primvars = _pxr().UsdGeom.PrimvarsAPI(prim).GetPrimvarsWithValues()
+    types = [(each.GetPrimvarName() != "st", str(each.GetTypeName()), each) for each in primvars]
+    found = [part for part in types if part[1].startswith("texCoord2") or (not part[0] and part[1] in UV_TYPES)]
+    for *_, primvar in sorted(found, key=lambda part: part[0]):
+        values = np.array(primvar.ComputeFlattened(time) or (), dtype=np.float64).reshape(-1, 2)
+        way = primvar.GetInterpolation()
+        if way == "faceVarying" and len(values) == len(corners):
+            return values
+        if way in ("vertex", "varying") and len(corners) and 0 <= corners.min() and corners.max() < len(values):
+            return np.asarray(values[corners])
+    return None
 
 
 def _holes(prim: Any, time: Any) -> Longs:

@@ -12,6 +12,7 @@ from typing import Any
 from plisse.core.errors import SceneError
 from plisse.pictures.plot import COLORS, Series, draw_legend, draw_plot, write_number
 from plisse.pictures.summary import tell_chosen, verdict
+from plisse.progressive.report import LevelMetrics, LevelReport, Report
 
 CURVATURES = {"mean": "mean", "gaussian": "Gaussian", "larger": "larger principal", "smaller": "smaller principal"}
 CURVATURE_UNIT = "distance [1; Gaussian 1/m²]"
@@ -50,7 +51,7 @@ svg .grid { stroke: #e3e7eb; } svg .axis { stroke: #8b959e; }
 """
 
 
-def write_page(report: dict[str, Any], folder: Path, path: Path) -> None:
+def write_page(report: Report, folder: Path, path: Path) -> None:
     """Writes the page of a report to a file."""
     partial = path.with_name(path.name + ".part")
     try:
@@ -60,9 +61,9 @@ def write_page(report: dict[str, Any], folder: Path, path: Path) -> None:
         raise SceneError(f"Cannot write the page {path} ({error.strerror}): choose a writable folder.") from error
 
 
-def make_page(report: dict[str, Any], folder: Path) -> str:
+def make_page(report: Report, folder: Path) -> str:
     """The page of a report; pictures are taken from the run's `folder`, if they exist."""
-    levels = report["levels"]
+    levels = report.levels
     parts = [
         _head(report),
         _table(levels),
@@ -74,28 +75,28 @@ def make_page(report: dict[str, Any], folder: Path) -> str:
     return (
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(str(report['scene']))} – plisse</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"<title>{escape(str(report.scene))} – plisse</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         + "\n".join(part for part in parts if part)
         + "\n</body>\n</html>\n"
     )
 
 
-def _head(report: dict[str, Any]) -> str:
-    threads = report["threads"]
-    auto = report.get("auto")
+def _head(report: Report) -> str:
+    threads = report.threads
+    auto = report.auto
     chosen = f"<p class=about>Chosen from the scene: {escape(tell_chosen(auto))}</p>" if auto else ""
     return (
-        f"<h1>{escape(str(report['scene']))}</h1>\n<p class=about>plisse {escape(str(report['version']))}, "
-        f"{threads} thread{'s' if threads != 1 else ''}, {write_number(report['wall_s'])} s in all</p>"
+        f"<h1>{escape(str(report.scene))}</h1>\n<p class=about>plisse {escape(str(report.version))}, "
+        f"{threads} thread{'s' if threads != 1 else ''}, {write_number(report.wall_s)} s in all</p>"
         f"<p>{escape(verdict(report))}</p>{chosen}"
     )
 
 
-def _table(levels: Sequence[dict[str, Any]]) -> str:
+def _table(levels: Sequence[LevelReport]) -> str:
     """Levels side by side, a quantity a row: it stays readable for any number of quantities."""
-    metrics = [level.get("metrics") or {} for level in levels]
+    metrics = [level.metrics or LevelMetrics() for level in levels]
     rows: list[tuple[str, list[Any]]] = [
-        (name, [level.get(key) for level in levels])
+        (name, [getattr(level, key) for level in levels])
         for name, key in (
             ("vertices", "vertices"),
             ("triangles", "triangles"),
@@ -120,14 +121,14 @@ def _table(levels: Sequence[dict[str, Any]]) -> str:
         ("geometric consistency [kg m²]", "geometric_consistency", 1.0),
         ("folds", "folds", 1),
     ):
-        values = [None if of.get(key) is None else scale * of[key] for of in metrics]
+        values = [None if (value := getattr(of, key)) is None else scale * value for of in metrics]
         if any(value is not None for value in values):
             rows.append((name, values))
     for key, name in CURVATURES.items():
-        values = [(of.get("curvature_distance_to_finest") or {}).get(key) for of in metrics]
+        values = [(of.curvature_distance_to_finest or {}).get(key) for of in metrics]
         if any(value is not None for value in values):
             rows.append((f"curvature distance to finest, {name} [{'1/m²' if key == 'gaussian' else '1'}]", values))
-    heads = "".join(f"<th scope=col>level {level['level']}</th>" for level in levels)
+    heads = "".join(f"<th scope=col>level {level.level}</th>" for level in levels)
     body = "\n".join(
         f"<tr><th scope=row>{name}</th>{''.join(_cell(name, value) for value in values)}</tr>" for name, values in rows
     )
@@ -144,11 +145,11 @@ def _cell(name: str, value: Any) -> str:
     return f"<td{' class=bad' if bad else ''}>{write_number(value)}</td>"
 
 
-def _pictures(levels: Sequence[dict[str, Any]], folder: Path) -> str:
+def _pictures(levels: Sequence[LevelReport], folder: Path) -> str:
     figures = []
     for level in levels:
-        k = level["level"]
-        caption = f"level {k}, {write_number(level['triangles'])} triangles"
+        k = level.level
+        caption = f"level {k}, {write_number(level.triangles)} triangles"
         figures.append(_picture(folder / f"level-{k}" / "picture.png", f"The result on {caption}", caption))
     together = _picture(folder / "levels.png", "The results on all levels side by side", "all levels, coarse to fine")
     if not together and not any(figures):
@@ -165,22 +166,22 @@ def _picture(path: Path, alt: str, caption: str) -> str:
     return f"<figure class=picture>{image}<figcaption>{escape(caption)}</figcaption></figure>\n"
 
 
-def _metrics(levels: Sequence[dict[str, Any]]) -> str:
+def _metrics(levels: Sequence[LevelReport]) -> str:
     if len(levels) < 2:
         return ""
-    metrics = [level.get("metrics") or {} for level in levels]
+    metrics = [level.metrics or LevelMetrics() for level in levels]
 
     def values(key: str, scale: float = 1.0) -> list[float | None]:
-        return [None if of.get(key) is None else scale * of[key] for of in metrics]
+        return [None if (value := getattr(of, key)) is None else scale * value for of in metrics]
 
     def four(key: str) -> Series:
-        return {name: [(of.get(key) or {}).get(k) for of in metrics] for k, name in CURVATURES.items()}
+        return {name: [(getattr(of, key) or {}).get(k) for of in metrics] for k, name in CURVATURES.items()}
 
     errors = {
         "to finest": values("position_error_to_finest", 1e3),
         "to next level": values("position_error_to_next", 1e3),
     }
-    x = [float(level["level"]) for level in levels]
+    x = [float(level.level) for level in levels]
     plots = [
         draw_plot("Position error", x, errors, "error, RMS [mm]", x_label="level"),
         draw_plot(
@@ -200,13 +201,13 @@ def _metrics(levels: Sequence[dict[str, Any]]) -> str:
     return _section("Consistency between levels", plots)
 
 
-def _histories(levels: Sequence[dict[str, Any]]) -> str:
+def _histories(levels: Sequence[LevelReport]) -> str:
     plots = []
     for level in levels:
         for key, y_label, log in HISTORY:
-            values = (level.get("history") or {}).get(key) or []
+            values = level.history.get(key) or []
             steps = [float(step) for step in range(1, len(values) + 1)]
-            title = f"Level {level['level']}: {key}"
+            title = f"Level {level.level}: {key}"
             plots.append(draw_plot(title, steps, {"": values}, y_label, x_label="step", log=log))
     return _section("Convergence", plots)
 
@@ -216,9 +217,9 @@ def _section(title: str, plots: Iterable[str]) -> str:
     return f"<h2>{title}</h2>\n<div class=plots>\n{drawn}\n</div>" if drawn else ""
 
 
-def _times(levels: Sequence[dict[str, Any]]) -> str:
+def _times(levels: Sequence[LevelReport]) -> str:
     """One stacked bar a level, all to one scale."""
-    splits = [level.get("time_split") or {} for level in levels]
+    splits = [level.time_split for level in levels]
     parts = list(dict.fromkeys(part for split in splits for part in split))
     most = max((sum(split.values()) for split in splits), default=0.0)
     if not most > 0.0:
@@ -227,10 +228,10 @@ def _times(levels: Sequence[dict[str, Any]]) -> str:
     marks, told = [], []
     for index, (level, split) in enumerate(zip(levels, splits, strict=True)):
         at, top = left, index * row + 4
-        marks.append(f'<text x="{left - 8}" y="{top + 15}" text-anchor="end">level {level["level"]}</text>')
+        marks.append(f'<text x="{left - 8}" y="{top + 15}" text-anchor="end">level {level.level}</text>')
         for part, seconds in split.items():
             wide = (right - left) * seconds / most
-            title = f"level {level['level']}, {part}: {write_number(seconds)} s"
+            title = f"level {level.level}, {part}: {write_number(seconds)} s"
             color = COLORS[parts.index(part) % len(COLORS)]
             marks.append(
                 f'<rect x="{at:.1f}" y="{top}" width="{wide:.1f}" height="22" fill="{color}" stroke="#fff" '

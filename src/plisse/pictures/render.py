@@ -11,29 +11,19 @@ from PIL import Image, ImageDraw, ImageFont
 from plisse.core.errors import SceneError
 from plisse.kernels.raster import (
     NO_OWNER,
-    Floor,
+    Grounds,
     Lights,
     Surface,
     View,
     draw_maps,
     draw_view,
-    light_floor,
+    light_grounds,
     light_image,
 )
 from plisse.pictures.normals import Shading
 
 Array = NDArray[np.float64]
 Color = tuple[float, float, float]
-
-SHELL_COLORS: tuple[Color, ...] = (
-    (0.78, 0.36, 0.27),
-    (0.27, 0.45, 0.62),
-    (0.83, 0.63, 0.28),
-    (0.38, 0.55, 0.42),
-    (0.55, 0.40, 0.58),
-    (0.30, 0.58, 0.60),
-)
-COLLIDER_COLOR: Color = (0.70, 0.70, 0.69)
 
 # counts are multiples of 16, so that 1, 4 or 16 groups of them are alike
 KEY_LIGHTS, SKY_LIGHTS, BOUNCE_LIGHTS = 32, 64, 16
@@ -56,7 +46,7 @@ class Body:
 
     x: ArrayLike
     triangles: ArrayLike
-    color: Color = SHELL_COLORS[0]
+    color: Color = (0.78, 0.36, 0.27)
     two_sided: bool = True
     back_color: Color | None = None
     framed: bool = True
@@ -64,7 +54,10 @@ class Body:
 
 @dataclass(frozen=True)
 class Ground:
-    """Plane normal·x = offset [m] that catches shadows; its colour is the backdrop's."""
+    """Plane normal·x = offset [m] that catches shadows, seen from the side that its normal points to.
+
+    A level one has the backdrop's colour; a tilted one is lighter or darker, as it faces the lights.
+    """
 
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     offset: float = 0.0
@@ -145,7 +138,7 @@ def draw(
     *,
     size: tuple[int, int] = (1280, 960),
     camera: Camera | None = None,
-    ground: Ground | None = None,
+    grounds: Sequence[Ground] = (),
     supersample: int = 2,
     reach: ArrayLike | None = None,
 ) -> NDArray[np.uint8]:
@@ -159,7 +152,7 @@ def draw(
     _check(bodies)
     camera = camera or frame(bodies, size=size)
     width, height = size
-    surface, view = _project(bodies, camera, ground, size, supersample, reach)
+    surface, view = _project(bodies, camera, size, supersample, reach)
     # what the camera sees
     nearness = np.zeros((height * supersample, width * supersample), dtype=np.float32)
     owner = np.full(nearness.shape, -1, dtype=np.int32)
@@ -169,9 +162,9 @@ def draw(
     sky = _hang_lights(surface, view, *_aim_dome(SKY_LIGHTS, 1.0), color=SKY_COLOR, texels=SOFT_TEXELS)
     bounce = _hang_lights(surface, view, *_aim_dome(BOUNCE_LIGHTS, -1.0), color=BOUNCE_COLOR, texels=SOFT_TEXELS)
     # colour
-    floor = _light_floor(view, sky)
+    lit = _light_grounds(grounds, view, key, sky)
     image = np.zeros((height, width, 3))
-    light_image(surface, key, sky, bounce, floor, view, _paint_backdrop(size), nearness, owner, supersample, image)
+    light_image(surface, key, sky, bounce, lit, view, _paint_backdrop(size), nearness, owner, supersample, image)
     encoded = np.where(image < 0.0031308, 12.92 * image, 1.055 * np.maximum(image, 1e-9) ** (1 / 2.4) - 0.055)
     return np.clip(encoded * 255.0 + 0.5, 0.0, 255.0).astype(np.uint8)
 
@@ -182,11 +175,11 @@ def render(
     *,
     size: tuple[int, int] = (1280, 960),
     camera: Camera | None = None,
-    ground: Ground | None = None,
+    grounds: Sequence[Ground] = (),
     supersample: int = 2,
 ) -> None:
     """Write a picture of some bodies, as PNG."""
-    picture = draw(bodies, size=size, camera=camera, ground=ground, supersample=supersample)
+    picture = draw(bodies, size=size, camera=camera, grounds=grounds, supersample=supersample)
     _save(Image.fromarray(picture), path)
 
 
@@ -197,7 +190,7 @@ def render_strip(
     *,
     size: tuple[int, int] = (720, 640),
     camera: Camera | None = None,
-    ground: Ground | None = None,
+    grounds: Sequence[Ground] = (),
     supersample: int = 2,
 ) -> None:
     """Write several pictures side by side, seen by one camera, each with a label; `size` is that of one."""
@@ -209,7 +202,7 @@ def render_strip(
     font = ImageFont.load_default(letter)
     pen = ImageDraw.Draw(strip)
     for column, (group, label) in enumerate(zip(bodies, labels, strict=True)):
-        picture = draw(group, size=size, camera=camera, ground=ground, supersample=supersample)
+        picture = draw(group, size=size, camera=camera, grounds=grounds, supersample=supersample)
         strip.paste(Image.fromarray(picture), (column * size[0], 0))
         place = ((column + 0.5) * size[0], size[1] + letter)
         pen.text(place, label.translate(PLAIN), fill=(45, 45, 48), font=font, anchor="mm")
@@ -265,7 +258,6 @@ def _span(x: Array) -> Array:
 def _project(
     bodies: Sequence[Body],
     camera: Camera,
-    ground: Ground | None,
     size: tuple[int, int],
     samples: int,
     reach: ArrayLike | None,
@@ -298,12 +290,8 @@ def _project(
         np.ascontiguousarray(np.concatenate(colors)),
     )
     low, high = find_reach(_span(_join_framed(bodies)), _span(x)) if reach is None else np.asarray(reach)
-    plane = np.zeros(4)
-    if ground is not None:
-        plane[:] = (*ground.normal, ground.offset)
-        plane /= np.linalg.norm(plane[:3])
     radius = 0.5 * float(np.linalg.norm(high - low)) + 1e-6
-    return surface, View(eye, axes, float(focal), plane, 0.5 * (low + high), radius)
+    return surface, View(eye, axes, float(focal), 0.5 * (low + high), radius)
 
 
 def _linearise(colors: ArrayLike) -> Array:
@@ -368,24 +356,35 @@ def _hang_lights(
     return Lights(directions, strengths, np.asarray(color), frames, maps, texel, gloss)
 
 
-def _light_floor(view: View, sky: Lights) -> Floor:
-    """Skylight on the ground around the bodies, blurred a little: each of its lights casts a hard shadow."""
-    normal = view.ground[:3].copy()
-    if not np.any(normal):
-        return Floor(np.zeros(3), np.zeros((2, 3)), 1.0, np.ones((2, 2)), 1.0)
-    first = np.cross(normal, (0.0, 1.0, 0.0) if abs(normal[1]) < 0.9 else (1.0, 0.0, 0.0))
-    first /= np.linalg.norm(first)
-    axes = np.stack([first, np.cross(normal, first)])
-    origin = view.center - (normal @ view.center - view.ground[3]) * normal
-    open_sky = float(sky.strengths @ np.maximum(0.0, sky.directions @ normal))
-    floor = Floor(origin, axes, 8.0 * view.radius / FLOOR_TEXELS, np.ones((FLOOR_TEXELS, FLOOR_TEXELS)), open_sky)
-    light_floor(floor, sky, normal, floor.light)
-    light: Array = floor.light
-    for axis in (0, 1, 0, 1):
+def _light_grounds(grounds: Sequence[Ground], view: View, key: Lights, sky: Lights) -> Grounds:
+    """Grounds with the skylight on them, blurred a little: each of its lights casts a hard shadow."""
+    planes = np.array([(*ground.normal, ground.offset) for ground in grounds], dtype=np.float64).reshape(-1, 4)
+    planes /= np.linalg.norm(planes[:, :3], axis=1, keepdims=True)
+    normals = np.ascontiguousarray(planes[:, :3])
+    first = np.cross(normals, np.where(np.abs(normals[:, 1:2]) < 0.9, (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)))
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    axes = np.stack([first, np.cross(normals, first)], axis=1)
+    origins = view.center - (normals @ view.center - planes[:, 3])[:, None] * normals
+    light, texel = np.ones((len(planes), FLOOR_TEXELS, FLOOR_TEXELS)), 8.0 * view.radius / FLOOR_TEXELS
+    tones = _shine(normals, key, sky) / _shine(np.array([[0.0, 0.0, 1.0]]), key, sky)
+    lit = Grounds(planes, origins, axes, texel, light, sky.strengths @ _facing(sky, normals), tones)
+    light_grounds(lit, sky)
+    for axis in (1, 2, 1, 2):
         near = np.roll(light, 1, axis) + np.roll(light, -1, axis)
         far = np.roll(light, 2, axis) + np.roll(light, -2, axis)
         light = (6.0 * light + 4.0 * near + far) / 16.0
-    return floor._replace(light=np.ascontiguousarray(light))
+    return lit._replace(light=np.ascontiguousarray(light))
+
+
+def _facing(lights: Lights, normals: Array) -> Array:
+    """Cosines of the lights' directions with some normals, 0 where they are behind, shape (lights, normals)."""
+    return np.maximum(0.0, lights.directions @ normals.T)
+
+
+def _shine(normals: Array, key: Lights, sky: Lights) -> Array:
+    """Light on open planes with these normals (k, 3), linear rgb, shape (k, 3)."""
+    parts = [np.outer(lights.strengths @ _facing(lights, normals), lights.color) for lights in (key, sky)]
+    return parts[0] + parts[1]
 
 
 def _paint_backdrop(size: tuple[int, int]) -> Array:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from plisse.core.errors import counted
+from plisse.progressive.report import LevelMetrics, LevelReport, Report
 
 # what is shown of a level: its label, its field in the report, how it is written
 ROWS = (
@@ -28,19 +29,19 @@ ROWS = (
 )
 
 
-def summarise(report: dict[str, Any]) -> str:
+def summarise(report: Report) -> str:
     """Verdict, what was chosen, a column a level, and where the time went."""
-    levels = report["levels"]
+    levels = report.levels
     lines = [verdict(report), ""]
-    lines += [f"plisse {report['version']}, {report['threads']} threads, {report['wall_s']:.1f} s in all"]
-    if report.get("auto"):
-        lines.append(f"chosen from the scene: {tell_chosen(report['auto'])}")
+    lines += [f"plisse {report.version}, {report.threads} threads, {report.wall_s:.1f} s in all"]
+    if report.auto:
+        lines.append(f"chosen from the scene: {tell_chosen(report.auto)}")
     if levels:
         lines += ["", *_columns(levels), "", *_times(levels)]
     return "\n".join(lines)
 
 
-def tell_chosen(auto: dict[str, Any]) -> str:
+def tell_chosen(auto: Mapping[str, Any]) -> str:
     """The values chosen for what a scene leaves open; one number per shell if there are several."""
     told = []
     for key, value in auto.items():
@@ -49,46 +50,46 @@ def tell_chosen(auto: dict[str, Any]) -> str:
     return "; ".join(told)
 
 
-def verdict(report: dict[str, Any]) -> str:
+def verdict(report: Report) -> str:
     """One sentence on how the run stands."""
-    levels, name = report["levels"], report["scene"]
+    levels, name = report.levels, report.scene
     if not levels:
         return f"{name}: nothing has been computed yet."
-    last, status = levels[-1], report.get("status", "done")
-    found = sum(level["intersections"] for level in levels)
-    checked = sum(level["states_checked"] for level in levels)
+    last, status = levels[-1], report.status
+    found = sum(level.intersections for level in levels)
+    checked = sum(level.states_checked for level in levels)
     clean = f"{counted(found, 'intersection')} in {counted(checked, 'checked state')}"
     if status != "done":
         remedy = "" if status == "running" else "; continue with --resume"
-        return f"{name}: {status} at step {last['steps']} of level {last['level']}; {clean}{remedy}."
-    static = last.get("unconverged_steps") is None
+        return f"{name}: {status} at step {last.steps} of level {last.level}; {clean}{remedy}."
+    static = last.unconverged_steps is None
     if static:
-        ended = "in equilibrium" if last["converged"] else "NOT in equilibrium"
-        return f"{name}: {ended} on level {last['level']} ({last['triangles']:,} triangles); {clean}."
-    missed = last.get("unconverged_steps")
+        ended = "in equilibrium" if last.converged else "NOT in equilibrium"
+        return f"{name}: {ended} on level {last.level} ({last.triangles:,} triangles); {clean}."
+    missed = last.unconverged_steps
     ended = "every step met its tolerance" if not missed else f"{missed} steps did NOT meet their tolerance"
-    return f"{name}: {last['steps']} time steps, {ended}; {clean}."
+    return f"{name}: {last.steps} time steps, {ended}; {clean}."
 
 
-def _columns(levels: Sequence[dict[str, Any]]) -> list[str]:
-    table = [["", *(f"level {level['level']}" for level in levels)]]
+def _columns(levels: Sequence[LevelReport]) -> list[str]:
+    table = [["", *(f"level {level.level}" for level in levels)]]
     for name, key, form in ROWS:
-        values = [level.get(key) for level in levels]
+        values = [getattr(level, key) for level in levels]
         if any(value is not None for value in values):
             table.append([name, *(_write(value, form) for value in values)])
-    errors = [(level.get("metrics") or {}).get("position_error_to_finest") for level in levels]
+    errors = [(level.metrics or LevelMetrics()).position_error_to_finest for level in levels]
     if any(error is not None for error in errors):
         row = [_number(None if error is None else 1e3 * error) for error in errors]
         table.append(["distance to finest [mm]", *row])
     return _aligned(table)
 
 
-def _times(levels: Sequence[dict[str, Any]]) -> list[str]:
-    parts = list(dict.fromkeys(part for level in levels for part in level["time_split"]))
-    total = sum(sum(level["time_split"].values()) for level in levels)
-    table = [["time [s]", *(f"level {level['level']}" for level in levels), "share"]]
+def _times(levels: Sequence[LevelReport]) -> list[str]:
+    parts = list(dict.fromkeys(part for level in levels for part in level.time_split))
+    total = sum(sum(level.time_split.values()) for level in levels)
+    table = [["time [s]", *(f"level {level.level}" for level in levels), "share"]]
     for part in parts:
-        seconds = [level["time_split"].get(part, 0.0) for level in levels]
+        seconds = [level.time_split.get(part, 0.0) for level in levels]
         share = f"{100.0 * sum(seconds) / total:.0f} %" if total else "–"
         table.append([part, *(f"{value:.2f}" for value in seconds), share])
     return _aligned(table)

@@ -17,12 +17,12 @@ from plisse.progressive.metrics import (
     curvature_distance,
     geometric_consistency,
     position_error,
-    smooth_between,
 )
+from plisse.progressive.report import LevelMetrics
 from plisse.progressive.shells import ShellModel
 
 
-def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int = 1) -> dict[int, dict[str, Any]]:
+def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int = 1) -> dict[int, LevelMetrics]:
     """Metrics of each level's positions x (n, 3), shells first: to the finest level there is and to the next one.
 
     Position errors [m] are measured through the level's own prolongation, curvature distances through Loop's rule.
@@ -30,7 +30,7 @@ def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int
     order = sorted(states)
     shells = {k: len(concatenate(ladder.geometry(k).shells)[0].X) for k in order}
     x = {k: np.ascontiguousarray(states[k][: shells[k]]) for k in order}
-    out: dict[int, dict[str, Any]] = {}
+    out: dict[int, LevelMetrics] = {}
     for at, level in enumerate(order):
         entry: dict[str, Any] = {"folds": count_folds(concatenate(ladder.geometry(level).shells)[0], x[level])}
         for name, other in (("next", order[min(at + 1, len(order) - 1)]), ("finest", order[-1])):
@@ -38,20 +38,21 @@ def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int
             entry[f"position_error_to_{name}"], entry[f"curvature_distance_to_{name}"] = apart
         entry["geometric_consistency"] = None
         if at and order[at - 1] == level - 1:
-            P = ladder.hierarchy.between(level - 1, level, bodies=len(ladder.base.shells))
-            mass = ShellModel(ladder.scene, ladder.geometry(level - 1).shells).mass
-            projection = Projection(P, linear=ladder.scene.solver.linear, threads=threads)
+            below = ladder.geometry(level - 1)
+            mass = ShellModel(ladder.scene, below.shells, regions=below.regions).mass
+            projection = Projection(
+                ladder.shell_map(level - 1, level), linear=ladder.scene.solver.linear, threads=threads
+            )
             entry["geometric_consistency"] = geometric_consistency(projection, mass, x[level], x[level - 1])
-        out[level] = entry
+        out[level] = LevelMetrics(**entry)
     return out
 
 
 def _between(ladder: Ladder, coarse: int, fine: int, x: Mapping[int, Floats]) -> tuple[float, dict[str, float]]:
     """Position error [m] and the four curvature distances of two levels."""
-    bodies = len(ladder.base.shells)
     mesh, _ = concatenate(ladder.geometry(fine).shells)
-    prolonged = ladder.hierarchy.between(coarse, fine, bodies=bodies)(x[coarse])
-    smooth = smooth_between(ladder.hierarchy, coarse, fine, bodies=bodies)(x[coarse])
+    prolonged = ladder.shell_map(coarse, fine)(x[coarse])
+    smooth = ladder.smooth_shell_map(coarse, fine)(x[coarse])
     distances = curvature_distance(mesh.triangles, mesh.vertex_areas, smooth, x[fine])
     named = {name: float(value) for name, value in zip(CURVATURES, distances, strict=True)}
     return position_error(mesh.vertex_areas, prolonged, x[fine]), named

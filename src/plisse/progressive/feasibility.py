@@ -4,35 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from plisse.contact.check import Detector
-from plisse.core.errors import SceneError
+from plisse.contact.candidates import build
+from plisse.contact.check import Detector, mark_triangles
+from plisse.core.errors import IntersectionError, SceneError, counted
 from plisse.core.mesh import Floats, Mesh
-from plisse.meshes.ply import write_ply
-from plisse.progressive.assemble import System
+from plisse.progressive.scene_problem import SceneProblem
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
 SHOWN = 3  # intersecting pairs that a message names
-RED, GREY = (214, 39, 40), (200, 200, 205)
-
-
-class StartError(SceneError):
-    """A scene that starts with intersections. triangles: those that take part; mesh, x: of everything."""
-
-    def __init__(self, message: str, system: System, triangles: np.ndarray) -> None:
-        super().__init__(message)
-        self.system, self.triangles = system, triangles
-
-    def write(self, path: Path) -> None:
-        """Everything as PLY, the triangles that intersect in red."""
-        mesh = self.system.everything
-        colors = np.tile(np.array(GREY, np.uint8), (len(mesh.triangles), 1))
-        colors[self.triangles] = RED
-        write_ply(path, self.system.x0, mesh.triangles, colors=colors)
 
 
 def check_lengths(scene: Scene, geometry: Geometry) -> None:
@@ -42,7 +25,8 @@ def check_lengths(scene: Scene, geometry: Geometry) -> None:
         shortest = int(lengths.argmin())
         edge, name = float(lengths[shortest]), shell.name
         place = f"between vertices {mesh.edges[shortest][0]} and {mesh.edges[shortest][1]}"
-        thickness, finest = shell.material.thickness, float(lengths.mean()) / 2 ** (scene.hierarchy.levels - 1)
+        thickness = max(material.thickness for material in shell.materials)
+        finest = float(lengths.mean()) / 2 ** (scene.hierarchy.levels - 1)
         if thickness >= edge:
             raise SceneError(
                 f"{name}: the thickness of {thickness:g} m is not below its shortest edge of {edge:.3g} m {place}: "
@@ -98,49 +82,92 @@ def _winding_number(mesh: Mesh, point: Floats) -> float:
     return float(np.arctan2(volume, la * lb * lc + dots[0] * lc + dots[1] * la + dots[2] * lb).sum() / (2.0 * np.pi))
 
 
-def check_start(system: System) -> None:
-    """Raises SceneError where bodies start inside of each other or closer than the contact offset."""
-    if not system.scene.contact.enabled:
+def check_strain(problem: SceneProblem) -> None:
+    """Raises SceneError where a triangle starts beyond its strain limit, as it may if its rest shape is another one."""
+    if problem.strain_limit is None:
         return
-    mesh = system.everything
-    detector = Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell)
-    if detector.count(system.x0):
-        raise _crossed(system, detector.intersections(system.x0))
-    system.check_start()
+    limits = problem.model.limits
+    limited = np.flatnonzero(np.isfinite(limits))
+    stretch, limit = problem.strain_limit.stretches(problem.x0)[:, 0], limits[limited]
+    over = stretch >= limit
+    if over.any():
+        worst = int(np.argmax(stretch / limit))
+        body = problem.bodies.of_vertex[problem.shells.triangles[:, 0]]
+        own = limited[worst] - int(np.searchsorted(body, body[limited[worst]]))
+        raise SceneError(
+            f"{problem.bodies.names[body[limited[worst]]]} starts with {counted(int(over.sum()), 'triangle')} beyond "
+            f"the strain limit, the worst, triangle {own} (counted from 0), stretched to {stretch[worst]:.3g} where "
+            f"{limit[worst]:g} is allowed: raise strain_limit, or start from a shape nearer to the rest shape."
+        )
 
 
-def _crossed(system: System, found: Sequence[tuple[int, int]]) -> StartError:
-    mesh = system.everything
+def check_own_shapes(problem: SceneProblem, detector: Detector) -> None:
+    """Raises SceneError where the mesh of a shell that starts from a saved frame touches or crosses itself.
+
+    Contact keeps parts as far apart as the mesh has them, so it would let such parts through each other.
+    """
+    mesh, body = problem.surface, problem.bodies.of_vertex
+    started = np.array([shell.start is not None for shell in problem.scene.shells])
+    if not started.any() or problem.barrier is None:
+        return
+    assert mesh is not None
+    # each body by itself, away from the others
+    apart = mesh.X + np.outer(body, [2.0 * float(np.ptp(mesh.X, axis=0).max()), 0.0, 0.0])
+    near = build(problem.barrier.surface, apart, np.zeros_like(apart), 0.0)
+    found = [(int(pair[0]), int(pair[3])) for pair in (*near.pt, *near.ee)]
+    found += [(mesh.edges[edge][0], mesh.triangles[face][0]) for edge, face in detector.intersections(apart)]
+    wrong = next((pair for pair in found if started[body[pair[0]]]), None)
+    if wrong is not None:
+        raise SceneError(
+            f"{problem.bodies.name_of(wrong[0])} starts from a saved frame, but its own mesh touches or crosses itself "
+            f"near vertices {problem.bodies.name_vertices(wrong)} (counted from 0), where contact would not hold: mend "
+            "the mesh there."
+        )
+
+
+def check_start(problem: SceneProblem, *, present: bool = False) -> None:
+    """Raises SceneError where bodies start inside of each other or closer than the contact offset.
+
+    present: the start is a state that was reached before the scene was changed.
+    """
+    if not present:
+        check_strain(problem)
+    if not problem.scene.contact.enabled:
+        return
+    detector = Detector.of(problem)
+    if found := detector.intersections(problem.x0):
+        raise _crossed(problem, found, present=present)
+    if not present:
+        check_own_shapes(problem, detector)
+    problem.check_distances()
+
+
+def _crossed(problem: SceneProblem, found: Sequence[tuple[int, int]], *, present: bool) -> IntersectionError:
+    mesh, bodies = problem.surface, problem.bodies
+    assert mesh is not None
     names, told = set[tuple[str, str]](), list[str]()
-    body = system.body[mesh.triangles[:, 0]]
     for edge, triangle in found:
-        here, there = system.name_of(mesh.edges[edge][0]), system.name_of(mesh.triangles[triangle][0])
+        here, there = bodies.name_of(mesh.edges[edge][0]), bodies.name_of(mesh.triangles[triangle][0])
         names.add((here, there))
         if len(told) < SHOWN:
+            body = bodies.of_vertex[mesh.triangles[:, 0]]
             own = triangle - int(np.searchsorted(body, body[triangle]))
-            told.append(f"edge {_own(system, mesh.edges[edge])} of {here} through triangle {own} of {there}")
+            ends = "–".join(str(bodies.own_number(vertex)) for vertex in mesh.edges[edge])
+            told.append(f"edge {ends} of {here} through triangle {own} of {there}")
     within = all(here == there for here, there in names)
     remedy = (
         "repair the mesh where it crosses itself, e.g. merge vertices that coincide"
         if within
         else "move the bodies apart, e.g. with rest_on or drop_height, or change their scale"
     )
-    edges = np.unique([edge for edge, _ in found])
-    touched = np.asarray(np.isin(mesh.triangle_edges, edges).any(axis=1))
-    touched[[triangle for _, triangle in found]] = True
-    count = f"{len(found)} intersection{'s' if len(found) != 1 else ''}"
     more = "" if len(found) <= SHOWN else ", …"
-    return StartError(
-        f"The scene starts with {count} ({'; '.join(told)}{more}; counted from 0): {remedy}.",
-        system,
-        np.flatnonzero(touched),
+    begins = "The changed scene has" if present else "The scene starts with"
+    return IntersectionError(
+        f"{begins} {counted(len(found), 'intersection')} ({'; '.join(told)}{more}; counted from 0): {remedy}.",
+        x=problem.x0,
+        triangles=mesh.triangles,
+        marked=mark_triangles(mesh, found),
     )
-
-
-def _own(system: System, vertices: np.ndarray) -> str:
-    """Vertices in the numbering of their own body."""
-    first = int(np.searchsorted(system.body, system.body[vertices[0]]))
-    return "–".join(str(int(vertex) - first) for vertex in vertices)
 
 
 # --- size -------------------------------------------------------------------------------------------------------------

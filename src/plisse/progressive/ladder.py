@@ -1,21 +1,19 @@
-"""All levels of a scene: geometries, the maps between them, and each level's system."""
+"""All levels of a scene: geometries, the maps between them, and each level's Problem."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints, Mesh
-from plisse.hierarchy.hierarchy import Hierarchy, build_levels, is_flat
-from plisse.hierarchy.prolongation import Prolongation
-from plisse.loading.geometry import load_geometry
-from plisse.progressive.assemble import Extra, Finer, Proxy, System
+from plisse.core.mesh import Floats, Mesh
+from plisse.hierarchy.hierarchy import Hierarchy, build_hierarchy
+from plisse.hierarchy.maps import LevelMap
+from plisse.hierarchy.subdivision import is_flat
 from plisse.progressive.scales import settle_contact
+from plisse.progressive.scene_problem import Extra, Finer, Proxy, SceneProblem
 from plisse.progressive.shells import ShellModel
 from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.scene import Scene
@@ -24,73 +22,105 @@ WEIGHT_STRAIN = 0.2  # strain under its own weight of a sheet whose wrinkles a l
 MOST_BENDING = 100.0  # factor on bending that no level exceeds
 LINEAR_GAIN = 2.0  # the bending stiffness of a hinge grows so much per level of midpoints that it is evaluated on
 
+ModelKey = tuple[int, tuple[float, ...] | None, tuple[float, ...] | None, int]
+
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """A scene on all of its levels, 0 the coarsest. base: its geometry on level 0."""
+    """A scene on all of its levels, 0 the coarsest. given: its geometry as the scene's own meshes give it."""
 
     scene: Scene
-    base: Geometry
+    given: Geometry
     hierarchy: Hierarchy
     extra: Extra | None = None
-    _models: dict[tuple[int, tuple[float, ...], tuple[float, ...]], ShellModel] = field(default_factory=dict)
-    _systems: list[System] = field(default_factory=list)
+    _geometries: dict[int, Geometry] = field(default_factory=dict)
+    _models: dict[ModelKey, ShellModel] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, scene: Scene, geometry: Geometry) -> Ladder:
-        """The scene on all of its levels, from its geometry on level 0."""
-        return cls(settle_contact(scene, geometry), geometry, _build(scene, geometry))
+    def of(cls, scene: Scene, geometry: Geometry, *, extra: Extra | None = None) -> Ladder:
+        """The scene on all of its levels. extra: a user's own potentials."""
+        return cls(settle_contact(scene, geometry), geometry, _build(scene, geometry), extra)
 
     @property
     def finest(self) -> int:
         return self.hierarchy.finest
 
-    @cached_property
-    def _geometries(self) -> dict[int, Geometry]:
-        return {0: self.base}
+    # --- geometry -----------------------------------------------------------------------------------------------------
 
     def geometry(self, level: int) -> Geometry:
-        """Rest meshes, start positions, colliders and pins of a level."""
+        """Rest meshes, start positions, colliders, pins and regions of a level."""
+        if level == self.hierarchy.given:
+            return self.given
         if level not in self._geometries:
-            below, step = self.geometry(level - 1), self.hierarchy.levels[level - 1]
-            assert step.prolongation is not None and step.upsampling is not None
-            bodies, shells = self.hierarchy.levels[level].bodies, len(self.base.shells)
-            placed = step.prolongation(np.concatenate([*below.shell_positions, *(mesh.X for mesh in below.solids)]))
-            parts = np.split(placed, np.cumsum([len(mesh.X) for mesh in bodies])[:-1])
-            solids = iter(zip(bodies[shells:], parts[shells:], strict=True))
-            colliders = [None if c is None else _placed(*next(solids)) for c in self.base.colliders]
-            pins = _finer_pins(below, [len(mesh.X) for mesh in bodies[:shells]], step.upsampling.matrix)
-            finer = replace(below, shells=bodies[:shells], shell_positions=tuple(parts[:shells]))
-            self._geometries[level] = replace(finer, colliders=tuple(colliders), pins=pins)
+            self._geometries[level] = self._carry(level, up=level > self.hierarchy.given)
         return self._geometries[level]
 
-    def system(self, level: int, *, start: Floats | None = None) -> System:
-        """The level's potentials; start: positions to go on from."""
+    def _carry(self, level: int, *, up: bool) -> Geometry:
+        """A level's geometry from that of the next coarser or finer level."""
+        bodies, shells = self.hierarchy.levels[level], len(self.given.shells)
+        if up:
+            known = self.geometry(level - 1)
+            placed = self.hierarchy.between(level - 1, level)(known.placed)
+        else:
+            known = self.geometry(level + 1)
+            placed = self.hierarchy.between(level, level + 1).restrict(known.placed)
+        parts = np.split(placed, np.cumsum([len(mesh.X) for mesh in bodies])[:-1])
+        solids = iter(zip(bodies[shells:], parts[shells:], strict=True))
+        colliders = [None if c is None else _placed(*next(solids)) for c in self.given.colliders]
+        return replace(
+            known,
+            shells=bodies[:shells],
+            shell_positions=tuple(parts[:shells]),
+            colliders=tuple(colliders),
+            pins=self._carry_pins(known, level, up=up),
+            regions=self._carry_weights(known, level, up=up),
+        )
+
+    def _carry_pins(self, known: Geometry, level: int, *, up: bool) -> tuple[tuple[np.ndarray, ...], ...]:
+        step = self.shell_map(level - 1, level) if up else self.shell_map(level, level + 1)
+        carry = step.carry_up if up else step.carry_down
+        firsts_from = np.cumsum([0, *(len(mesh.X) for mesh in known.shells)])
+        firsts_to = np.cumsum([0, *(len(mesh.X) for mesh in self.hierarchy.levels[level][: len(known.shells)])])
+        return tuple(
+            tuple((carry(chosen + first) - to).astype(np.int32) for chosen in pins)
+            for pins, first, to in zip(known.pins, firsts_from, firsts_to, strict=False)
+        )
+
+    def _carry_weights(self, known: Geometry, level: int, *, up: bool) -> tuple[tuple[Floats, ...], ...]:
+        """Weights of regions, which are linear along the coarser surface."""
+        step = self.shell_map(level - 1, level) if up else self.shell_map(level, level + 1)
+        carry = step.interpolate if up else step.restrict
+        sizes_from = np.cumsum([len(mesh.X) for mesh in known.shells])
+        sizes_to = np.cumsum([len(mesh.X) for mesh in self.hierarchy.levels[level][: len(known.shells)]])
+
+        def carried(shell: int, weights: Floats) -> Floats:
+            everywhere = np.zeros(sizes_from[-1])
+            np.split(everywhere, sizes_from[:-1])[shell][:] = weights
+            return np.split(carry(everywhere), sizes_to[:-1])[shell]
+
+        return tuple(tuple(carried(i, weights) for weights in each) for i, each in enumerate(known.regions))
+
+    # --- problems -----------------------------------------------------------------------------------------------------
+
+    def problem(self, level: int, *, start: Floats | None = None) -> SceneProblem:
+        """What a step of the level needs; start: positions to go on from."""
         progressive = self.scene.hierarchy.method == "progressive" and level < self.finest
-        proxy = self._proxy(level) if progressive else None
+        proxy = self.proxy(level) if progressive else None
         geometry = self.geometry(level)
-        self._systems[:] = [System(self.scene, geometry, level=level, proxy=proxy, start=start, extra=self.extra)]
-        return self.latest
+        kept, gain = (None, None) if proxy is None else (proxy.compression, proxy.bending)
+        model = self._model(level, kept, gain, room=sum(len(mesh.X) for mesh in geometry.solids))
+        return SceneProblem(self.scene, geometry, level=level, proxy=proxy, model=model, start=start, extra=self.extra)
 
-    @property
-    def latest(self) -> System:
-        """The system that was made last: the one whose states a generator yields."""
-        return self._systems[0]
-
-    def _proxy(self, level: int) -> Proxy:
-        settings = self.scene.hierarchy
+    def proxy(self, level: int) -> Proxy:
+        """What stands for the finest level's elasticity on a coarse one."""
         up = self._levels_up(level)
-        rules = self.hierarchy.rules[: len(self.base.shells)]
+        nested = self.hierarchy.nested[: len(self.given.shells)]
         kept, own = self.softened(level)
-        if up == 0 or all(rule == "linear" for rule in rules):
+        if up == 0 or all(nested):
             # on nested flat meshes the finer membrane is this one, and the finer bending a multiple of this one's
             return Proxy(kept, own)
-
-        def finer(k: int) -> Finer:
-            gain = [f / (LINEAR_GAIN**k if rule == "linear" else 1.0) for f, rule in zip(own, rules, strict=True)]
-            return Finer(self._model(level + k, kept, gain), self._shell_map(level, level + k))
-
-        return Proxy(kept, own, finer(up), finer(1) if settings.preconditioner == "galerkin" else None)
+        gain = [f / (LINEAR_GAIN**up if flat else 1.0) for f, flat in zip(own, nested, strict=True)]
+        return Proxy(kept, own, Finer(self._model(level + up, kept, gain), self.shell_map(level, level + up)))
 
     def _levels_up(self, level: int) -> int:
         """On how many levels above its own a level's elasticity is evaluated."""
@@ -106,10 +136,10 @@ class Ladder:
         bending r times as stiff, as evaluating it on a mesh with edges of that length would; Loop's rule is smooth.
         """
         proxy, g = self.scene.hierarchy.proxy, float(np.linalg.norm(self.scene.gravity))
-        size, up = scene_size(self.base.shells), self._levels_up(level)
+        size, up = scene_size(self.given.shells), self._levels_up(level)
         kept, stiffer = [], []
-        meshes = zip(self.base.shells, self.geometry(level).shells, self.hierarchy.rules, strict=False)
-        for shell, (base, mesh, rule) in zip(self.scene.shells, meshes, strict=True):
+        meshes = zip(self.geometry(0).shells, self.geometry(level).shells, self.hierarchy.nested, strict=False)
+        for shell, (base, mesh, nested) in zip(self.scene.shells, meshes, strict=True):
             m = shell.material
             D = m.bending_modulus * m.thickness**3 / (12.0 * (1.0 - m.nu**2))
             r = float(mesh.edge_lengths.mean()) * (m.area_density * g / D) ** (1.0 / 3.0) if D > 0.0 else np.inf
@@ -118,72 +148,95 @@ class Ladder:
             part = auto if isinstance(proxy.compression, str) else proxy.compression
             # a curved rest shape carries its load by compression: it keeps it
             kept.append(part if is_flat(base) else 1.0)
-            auto = min(max(1.0, r), MOST_BENDING) if rule == "linear" else 1.0
+            auto = min(max(1.0, r), MOST_BENDING) if nested else 1.0
             stiffer.append(auto if isinstance(proxy.bending, str) else proxy.bending**up)
         return kept, stiffer
 
-    def _shell_map(self, coarse: int, fine: int) -> Prolongation:
-        return self.hierarchy.between(coarse, fine, bodies=len(self.base.shells))
+    def shell_map(self, coarse: int, fine: int) -> LevelMap:
+        """The map of the shells' vertices from one level to a finer one."""
+        return self.hierarchy.between(coarse, fine, bodies=len(self.given.shells))
 
-    def _model(self, level: int, kept: list[float], gain: list[float]) -> ShellModel:
-        key = (level, tuple(kept), tuple(gain))
+    def smooth_shell_map(self, coarse: int, fine: int) -> LevelMap:
+        """The same along a smooth surface."""
+        return self.hierarchy.smooth_between(coarse, fine, bodies=len(self.given.shells))
+
+    def tol(self, level: int) -> float:
+        """The tolerance of a level [m/s]: solver.tol on the finest one, and where each is solved for its own sake."""
+        settings, tol = self.scene.hierarchy, self.scene.solver.tol
+        return tol * settings.proxy.coarse_tol if settings.method == "progressive" and level < self.finest else tol
+
+    def _model(
+        self, level: int, kept: Sequence[float] | None, gain: Sequence[float] | None, *, room: int = 0
+    ) -> ShellModel:
+        key = (level, None if kept is None else tuple(kept), None if gain is None else tuple(gain), room)
         if key not in self._models:
+            geometry = self.geometry(level)
             self._models[key] = ShellModel(
-                self.scene.at(0.0), self.geometry(level).shells, compression=kept, bending=gain
+                self.scene.at(0.0), geometry.shells, regions=geometry.regions, compression=kept, bending=gain, room=room
             )
         return self._models[key]
 
-    def changed(self, scene: Scene, base: str | Path) -> Ladder:
-        """The ladder of a scene whose parameters were changed on the way, fit to go on from this one's states.
+    # --- changes ------------------------------------------------------------------------------------------------------
 
-        Contact lengths that the scene leaves open do not grow: states that were reached keep them.
+    def changed(self, scene: Scene, geometry: Geometry) -> Ladder:
+        """The ladder of a scene that was changed on the way, fit to go on from this one's states.
+
+        Shells keep their rest meshes; colliders may come and go. Contact lengths that the scene leaves open do not
+        grow: states that were reached keep them. What did not change is kept: meshes, their finer levels, models.
         """
-        geometry = load_geometry(scene, Path(base))
+        fits = [_fits(a, b) for a, b in zip(self.given.shells, geometry.shells, strict=False)]
+        if len(self.given.shells) != len(geometry.shells) or not all(fits):
+            raise SceneError("The meshes of the scene were changed, and its states do not fit them: start it anew.")
+        geometry = _with_known(geometry, self.given)
         settled, before = settle_contact(scene, geometry).contact, self.scene.contact
         assert settled.offset is not None and before.offset is not None
         if scene.contact.offset is None:
             settled = replace(settled, offset=min(settled.offset, before.offset))
-        ours, theirs = ([*g.shells, *g.solids] for g in (self.base, geometry))
-        if [len(mesh.X) for mesh in ours] != [len(mesh.X) for mesh in theirs] or any(
-            not np.array_equal(a.X, b.X) for a, b in zip(self.base.shells, geometry.shells, strict=True)
-        ):
-            raise SceneError("The meshes of the scene were changed, and its states do not fit them: start again.")
-        same = scene.hierarchy.levels == self.finest + 1
-        kept = same and _rules(scene, geometry) == self.hierarchy.rules
-        hierarchy = self.hierarchy if kept else _build(scene, geometry)
-        return Ladder(replace(scene, contact=settled), geometry, hierarchy, self.extra)
+        scene = replace(scene, contact=settled)
+        ladder = Ladder(scene, geometry, _build(scene, geometry), self.extra)
+        if _shells_on_all_levels(ladder) == _shells_on_all_levels(self):
+            ladder._models.update({key: model.of(scene.at(0.0)) for key, model in self._models.items()})
+        return ladder
 
 
-def build_hierarchy(scene: Scene, base: str | Path, *, extra: Extra | None = None) -> Ladder:
-    """The scene on all of its levels, with files looked up from the folder `base`; extra: a user's own potentials."""
-    return replace(Ladder.of(scene, load_geometry(scene, Path(base))), extra=extra)
+def _shells_on_all_levels(ladder: Ladder) -> list[object]:
+    """What a model of the shells is made for: meshes, weights of regions, and which shells hold which pressure."""
+    count = len(ladder.given.shells)
+    meshes = [mesh for level in ladder.hierarchy.levels for mesh in level[:count]]
+    weights = [[w.tobytes() for w in each] for each in ladder.given.regions]
+    return [*meshes, weights, *(shell.pressure and shell.pressure.kind for shell in ladder.scene.shells)]
 
 
-def _build(scene: Scene, base: Geometry) -> Hierarchy:
-    return build_levels([*base.shells, *base.solids], levels=scene.hierarchy.levels, rules=_rules(scene, base))
-
-
-def _rules(scene: Scene, base: Geometry) -> tuple[str | None, ...]:
-    """How each body grows finer: curved shells and refined colliders by Loop's rule, flat shells as the scene says."""
-    shells = [scene.hierarchy.proxy.prolongation if is_flat(mesh) else "loop" for mesh in base.shells]
-    return (*shells, *("loop" if c.refine else None for c in scene.colliders if c.mesh is not None))
+def _build(scene: Scene, geometry: Geometry) -> Hierarchy:
+    settings = scene.hierarchy
+    return build_hierarchy(
+        settings.kind,
+        [*geometry.shells, *geometry.solids],
+        simulated=len(geometry.shells),
+        refined=[collider.refine for collider in scene.colliders if collider.mesh is not None],
+        levels=settings.levels,
+        prolongation=settings.proxy.prolongation,
+    )
 
 
 def _placed(mesh: Mesh, X: Floats) -> Mesh:
-    return mesh if np.array_equal(mesh.X, X) else Mesh(X, mesh.triangles)
+    return mesh if np.array_equal(mesh.X, X) else replace(mesh, X=X)
 
 
-def _finer_pins(below: Geometry, sizes: list[int], U: Any) -> tuple[tuple[Ints, ...], ...]:
-    """A midpoint is pinned when both ends of its edge are pinned by the same pin."""
-    out: list[tuple[Ints, ...]] = []
-    rows = columns = 0
-    for mesh, pins, size in zip(below.shells, below.pins, sizes, strict=True):
-        part = U[rows : rows + size, columns : columns + len(mesh.X)]
-        chosen = []
-        for vertices in pins:
-            mask = np.zeros(len(mesh.X))
-            mask[vertices] = 1.0
-            chosen.append(np.flatnonzero(part @ mask > 0.75).astype(np.int32))
-        out.append(tuple(chosen))
-        rows, columns = rows + size, columns + len(mesh.X)
-    return tuple(out)
+def _is_same(a: Mesh, b: Mesh) -> bool:
+    return a is b or (_fits(a, b) and np.array_equal(a.rest_corners, b.rest_corners))
+
+
+def _fits(a: Mesh, b: Mesh) -> bool:
+    """Whether states of one are states of the other; only their rest shapes may differ."""
+    return np.array_equal(a.X, b.X) and np.array_equal(a.triangles, b.triangles)
+
+
+def _with_known(geometry: Geometry, known: Geometry) -> Geometry:
+    """The geometry with meshes that are known already in place of equal ones, so that what is kept of them serves."""
+
+    def replaced(mesh: Mesh) -> Mesh:
+        return next((old for old in (*known.shells, *known.solids) if _is_same(old, mesh)), mesh)
+
+    colliders = tuple(None if mesh is None else replaced(mesh) for mesh in geometry.colliders)
+    return replace(geometry, shells=tuple(replaced(mesh) for mesh in geometry.shells), colliders=colliders)

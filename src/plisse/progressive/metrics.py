@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
-
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
@@ -11,16 +9,12 @@ from scipy.signal import find_peaks
 from scipy.sparse.csgraph import connected_components
 
 from plisse.core.mesh import Floats, Ints, Mesh
-from plisse.hierarchy.hierarchy import Hierarchy
-from plisse.hierarchy.loop import loop
-from plisse.hierarchy.prolongation import Prolongation, identity, side_by_side
-from plisse.solve.linear import make_solver
+from plisse.hierarchy.maps import LevelMap
+from plisse.solve.factors import make_factor
 
 CURVATURES = ("mean", "gaussian", "larger", "smaller")  # the columns of `curvatures`
 SAMPLES = 400  # points on a boundary loop: the same for all resolutions
 PROMINENCE = 0.01  # a fold stands out by this part of the sheet's extent at least
-
-_smooth: WeakKeyDictionary[Hierarchy, dict[tuple[int, int, int], Prolongation]] = WeakKeyDictionary()
 
 
 def curvatures(triangles: Ints, x: Floats) -> Floats:
@@ -72,27 +66,6 @@ def find_inner(triangles: Ints, n: int) -> npt.NDArray[np.bool_]:
     return np.asarray(np.bincount(triangles.reshape(-1), weights=turn.reshape(-1), minlength=n) == 0.0)
 
 
-def smooth_between(hierarchy: Hierarchy, coarse: int, fine: int, *, bodies: int | None = None) -> Prolongation:
-    """Loop's rule from one level to a finer one, of the first `bodies` bodies, whatever the hierarchy's own P is.
-
-    Curvatures are compared through it: midpoints leave facets, whose curvature is nil or grows with each level. Both
-    keep the boundary in place. [Zhang2022] §6.2.
-    """
-    count = len(hierarchy.levels[0].bodies) if bodies is None else bodies
-    rules = hierarchy.rules[:count]
-    if "linear" not in rules:
-        return hierarchy.between(coarse, fine, bodies=count)
-    known = _smooth.setdefault(hierarchy, {})
-    if (coarse, fine, count) not in known:
-        result = identity(sum(len(mesh.X) for mesh in hierarchy.levels[coarse].bodies[:count]))
-        for level in range(coarse, fine):
-            meshes = hierarchy.levels[level].bodies[:count]
-            steps = [loop(mesh) if rule else identity(len(mesh.X)) for mesh, rule in zip(meshes, rules, strict=True)]
-            result = side_by_side(steps).after(result)
-        known[coarse, fine, count] = result
-    return known[coarse, fine, count]
-
-
 def curvature_distance(triangles: Ints, rest_areas: Floats, x_a: Floats, x_b: Floats) -> Floats:
     """Σ A (κ_a − κ_b)² over inner vertices, for each of CURVATURES [1, 1/m², 1, 1], shape (4,). [Zhang2022] §6.2
 
@@ -110,24 +83,22 @@ def position_error(rest_areas: Floats, x_a: Floats, x_b: Floats) -> float:
 
 
 class Projection:
-    """Π = (PᵀP)⁻¹Pᵀ: the coarse positions whose prolongation is nearest to given fine ones; factorised once.
+    """Π = (UᵀU)⁻¹Uᵀ, U the map's linear part: coarse positions whose prolongation is nearest to given fine ones.
 
-    threads: of the linear solver; PARDISO has one number for all its users, so give that of the run.
+    It is factorised once. threads: of the factorisation; PARDISO has one number for all its users: give the run's.
     """
 
-    def __init__(self, prolongation: Prolongation, *, linear: str = "auto", threads: int = 1) -> None:
+    def __init__(self, prolongation: LevelMap, *, linear: str = "auto", threads: int = 1) -> None:
         self._prolongation = prolongation
-        P = prolongation.matrix
-        upper = sparse.triu(P.T @ P, format="csr")
-        upper.sort_indices()
-        self._solver = make_solver(linear, threads=threads)
-        self._solver.analyse((upper.indptr + 1).astype(np.int32), (upper.indices + 1).astype(np.int32))
-        self._solver.factorise(np.asarray(upper.data, dtype=np.float64))
+        self._factor = make_factor(linear, threads=threads)
+        sparsity, data = prolongation.gram
+        self._factor.analyse(sparsity)
+        self._factor.factorise(data)
 
     def __call__(self, x_fine: Floats) -> Floats:
         """Coarse positions of fine ones x_fine (n_fine, 3), shape (n_coarse, 3)."""
-        rhs = np.ascontiguousarray(self._prolongation.restrict(x_fine).T)
-        return np.ascontiguousarray(self._solver.solve(rhs).T)
+        rhs = np.ascontiguousarray(self._prolongation.pull_back(x_fine[: self._prolongation.coarse], x_fine).T)
+        return np.ascontiguousarray(self._factor.solve(rhs).T)
 
 
 def geometric_consistency(projection: Projection, mass_coarse: Floats, x_fine: Floats, x_coarse: Floats) -> float:

@@ -21,7 +21,7 @@ def settle_contact(scene: Scene, geometry: Geometry) -> Scene:
     """The scene with contact.offset, dhat and stiffness filled in where it leaves them open."""
     settings = scene.contact
     size = scene_size(geometry.shells)
-    thinnest = min(shell.material.thickness for shell in scene.shells)
+    thinnest = min(material.thickness for shell in scene.shells for material in shell.materials)
     offset, dhat = choose_lengths(settings, thinnest=thinnest, size=size)
     stiffness = settings.stiffness
     if stiffness is None:
@@ -38,7 +38,8 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
     within one step: ρ τ v / h at the speed of falling through the scene.
     """
     h = scene.time.step
-    heaviest = max(shell.material.area_density for shell in scene.shells)
+    materials = [material for shell in scene.shells for material in shell.materials]
+    heaviest = max(material.area_density for material in materials)
     g = float(np.linalg.norm(scene.gravity))
     load = heaviest * g * len(scene.shells)
     load += max((abs(s.pressure.value) for s in scene.shells if s.pressure), default=0.0)
@@ -48,12 +49,11 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
     moving = any(c.motion or (c.mesh is not None and c.mesh.sequence is not None) for c in scene.colliders)
     if moving or any(pin.motion for pin in pins):
         # handles and moving colliders load contact through the membrane's tension
-        load += PULL_STRAIN * max(s.material.E * s.material.thickness for s in scene.shells) / size
+        load += PULL_STRAIN * max(m.E * m.thickness for m in materials) / size
     factor = LOAD_FACTOR[scene.time.mode]
     pressure = factor * load
     if scene.time.mode == "dynamic":
-        placed = np.concatenate([*geometry.shell_positions, *(mesh.X for mesh in geometry.solids)])
-        extent = float(np.ptp(placed, axis=0).max())
+        extent = float(np.ptp(geometry.placed, axis=0).max())
         speed = max(float(np.linalg.norm(shell.velocity)) for shell in scene.shells)
         speed += min(np.sqrt(2.0 * g * extent), g * scene.time.duration)
         pressure += STOP_FACTOR * heaviest * speed / h

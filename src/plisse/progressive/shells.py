@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from copy import copy
 
 import numpy as np
@@ -21,8 +21,9 @@ LIMIT_STIFFNESS = 0.1  # κ of the strain-limit barrier as a part of the membran
 class ShellModel:
     """The shells of a scene as one mesh, vertices in scene order, with their potentials.
 
-    compression: part of the membrane's compressive stiffness that is kept; bending: factor on the bending stiffness;
-    one number a shell each. room: vertices that positions have beyond the shells', for colliders.
+    regions: weights of the vertices in each region of each shell, see `Geometry`. compression: part of the membrane's
+    compressive stiffness that is kept; bending: factor on the bending stiffness; one number a shell each. room:
+    vertices that positions have beyond the shells', for colliders.
     """
 
     def __init__(
@@ -30,6 +31,7 @@ class ShellModel:
         scene: Scene,
         meshes: Sequence[Mesh],
         *,
+        regions: Sequence[Sequence[Floats]] = (),
         compression: Sequence[float] | None = None,
         bending: Sequence[float] | None = None,
         room: int = 0,
@@ -38,6 +40,14 @@ class ShellModel:
         self.n, self._room = len(self.mesh.X), room
         self._counts = [len(mesh.triangles) for mesh in meshes]
         self._hinge_counts = [len(mesh.hinges) for mesh in meshes]
+        regions = regions or [()] * len(meshes)
+        self._weights = [
+            [weights[mesh.triangles].mean(axis=1) for weights in each]
+            for mesh, each in zip(meshes, regions, strict=True)
+        ]
+        self._hinge_weights = [
+            [_at_hinges(mesh, weights) for weights in each] for mesh, each in zip(meshes, regions, strict=True)
+        ]
         ones = [1.0] * len(meshes)
         self._kept, self._stiffer = compression or ones, bending or ones
         closed = zip(scene.shells, meshes, self.starts, strict=False)
@@ -47,12 +57,11 @@ class ShellModel:
 
     def _take_materials(self, scene: Scene) -> None:
         self.scene = scene
-        density = self._per_triangle(lambda s: s.material.area_density)
-        per_corner = np.repeat(self.mesh.triangle_areas * density / 3.0, 3)
+        self.thickness, self.E = self._per_triangle("thickness"), self._per_triangle("E")
+        area_density = self._per_triangle("density") * self.thickness
+        per_corner = np.repeat(self.mesh.triangle_areas * area_density / 3.0, 3)
         n = self.n + self._room
         self.mass = np.asarray(np.bincount(self.mesh.triangles.ravel(), per_corner, minlength=n), float)
-        self.thickness = self._per_triangle(lambda s: s.material.thickness)
-        self.E = self._per_triangle(lambda s: s.material.E)
         self.elastic: list[Potential] = [self._membrane(self._kept), self._bending(self._stiffer)]
         self.limit = self.strain_limit()
 
@@ -70,26 +79,42 @@ class ShellModel:
         model = copy(self)
         values = [shell.pressure.value for shell in scene.shells if shell.pressure is not None]
         model.pressures = [part.changed(value) for part, value in zip(self.pressures, values, strict=True)]
-        if any(a.material != b.material for a, b in zip(self.scene.shells, scene.shells, strict=True)):
+        shells = zip(self.scene.shells, scene.shells, strict=True)
+        if any(a.material != b.material or a.regions != b.regions for a, b in shells):
             model._take_materials(scene)
         model._take_loads(scene)
         return model
 
-    def _per_triangle(self, value: Callable[[Shell], float]) -> Floats:
-        return np.repeat([float(value(shell)) for shell in self.scene.shells], self._counts)
+    def _per_triangle(self, value: str, *, sharp: bool = False) -> Floats:
+        return self._spread(value, self._counts, self._weights, sharp)
 
-    def _per_hinge(self, value: Callable[[Shell], float]) -> Floats:
-        return np.repeat([float(value(shell)) for shell in self.scene.shells], self._hinge_counts)
+    def _per_hinge(self, value: str) -> Floats:
+        return self._spread(value, self._hinge_counts, self._hinge_weights, False)
+
+    def _spread(self, value: str, counts: list[int], weights: list[list[Floats]], sharp: bool) -> Floats:
+        """A value of the materials on all elements: regions are blended by weight, or if sharp have only their inside.
+
+        Elements of the weight 1 cover the same surface on all levels, so that finer ones bring no new strain limits.
+        """
+        out = []
+        for shell, count, of_regions in zip(self.scene.shells, counts, weights, strict=True):
+            own, *others = (getattr(material, value) for material in shell.materials)
+            each = np.full(count, np.inf if own is None else own)
+            for region, there, w in zip(shell.regions, others, of_regions, strict=True):
+                if region.gives(value, shell.material):
+                    there = np.inf if there is None else there
+                    each = np.where(w == 1.0, there, each) if sharp else (1.0 - w) * each + w * there
+            out.append(each)
+        return np.concatenate(out)
 
     def _membrane(self, compression: Sequence[float]) -> Membrane:
-        nu = self._per_triangle(lambda s: s.material.nu)
+        nu = self._per_triangle("nu")
         kept = np.repeat(np.asarray(compression, float), self._counts)
         return Membrane(self.mesh, E=self.E, nu=nu, thickness=self.thickness, compression=kept)
 
     def _bending(self, factor: Sequence[float]) -> Bending:
-        E = self._per_hinge(lambda s: s.material.bending_modulus) * np.repeat(factor, self._hinge_counts)
-        nu, thickness = self._per_hinge(lambda s: s.material.nu), self._per_hinge(lambda s: s.material.thickness)
-        return Bending(self.mesh, E=E, nu=nu, thickness=thickness)
+        E = self._per_hinge("bending_modulus") * np.repeat(factor, self._hinge_counts)
+        return Bending(self.mesh, E=E, nu=self._per_hinge("nu"), thickness=self._per_hinge("thickness"))
 
     def _pressure(self, shell: Shell, mesh: Mesh, first: int) -> Pressure:
         assert shell.pressure is not None
@@ -102,7 +127,7 @@ class ShellModel:
         some = np.isfinite(limit) if selected is None else np.isfinite(limit) & selected
         if not np.isfinite(limit).any():
             return None
-        onset = self._per_triangle(lambda s: s.material.strain_onset)
+        onset = self._per_triangle("strain_onset", sharp=True)
         return StrainLimit(
             self.mesh, selected=some, onset=onset, limit=limit, kappa=LIMIT_STIFFNESS * self.E, thickness=self.thickness
         )
@@ -110,7 +135,7 @@ class ShellModel:
     @property
     def limits(self) -> Floats:
         """Largest principal stretch allowed of each triangle, infinite where there is none, shape (m,)."""
-        return self._per_triangle(lambda s: s.material.strain_limit or np.inf)
+        return self._per_triangle("strain_limit", sharp=True)
 
     def wind(self, x: Floats, v: Floats, h: float) -> Wind | None:
         """The wind's drag, lagged at the start x, v of a step."""
@@ -121,3 +146,9 @@ class ShellModel:
             self.mesh.triangles, x, v, h, wind=np.asarray(w.velocity), air_density=w.air_density,
             drag_normal=w.drag_normal, drag_tangential=w.drag_tangential, law=w.law,
         )  # fmt: skip
+
+
+def _at_hinges(mesh: Mesh, weights: Floats) -> Floats:
+    """The mean over both triangles of each hinge (q,) of the mean of their corners' weights (n,)."""
+    edge, wings = weights[mesh.hinges[:, :2]].sum(axis=1), weights[mesh.hinges[:, 2:]].sum(axis=1)
+    return np.asarray((2.0 * edge + wings) / 6.0)

@@ -9,14 +9,14 @@ import numpy as np
 
 from plisse.core.potential import Clock, Floats, Ints, Potential, Sum, frozen
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
-from plisse.progressive.assemble import System
 from plisse.solve.newton import Iterate, Newton
+from plisse.solve.problem import Problem
 
 ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arrived [Li2020]
 PULL = 1e3  # first stiffness of the augmented Lagrangian, in units of mean mass / h²
 PULL_MOST = 1e9
 STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
-SETTLED = 1e-2  # a body that a round moves by less than this part of dhat is held for good
+SETTLED = 1e-2  # a body that a round moves by less than this part of the reach is held for good
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,23 +32,30 @@ class Step:
 
 
 def solve_step(
-    system: System, newton: Newton, step: Step, clock: Clock, *, stop: float, max_iterations: int, bring_iterations: int
+    problem: Problem,
+    newton: Newton,
+    step: Step,
+    clock: Clock,
+    *,
+    stop: float,
+    max_iterations: int,
+    bring_iterations: int,
 ) -> Iterator[Iterate]:
     """Newton iterates of one step; an augmented Lagrangian brings on scripted vertices that something holds back.
 
     max_iterations: of the step itself; bring_iterations: of bringing scripted vertices to their places before it.
     """
-    inertia = Inertia(system.mass, step.x_hat, step.h)
-    objective = Sum([inertia, *system.static_parts, *step.lagged], clock)
-    x, arrived = _start(system, step, objective)
+    inertia = Inertia(problem.mass, step.x_hat, step.h)
+    objective = Sum([inertia, *problem.potentials, *step.lagged], clock)
+    x, arrived = _start(problem, step, objective)
     if not arrived:
-        for iterate in _bring(system, newton, step, objective, x, stop=stop, max_iterations=bring_iterations):
+        for iterate in _bring(problem, newton, step, objective, x, stop=stop, max_iterations=bring_iterations):
             x = iterate.x
             yield replace(iterate, bringing=True)
-    yield from newton.iterate(objective, x, system.free, stop=stop, max_iterations=max_iterations)
+    yield from newton.iterate(objective, x, problem.free, stop=stop, max_iterations=max_iterations)
 
 
-def _start(system: System, step: Step, objective: Sum) -> tuple[Floats, bool]:
+def _start(problem: Problem, step: Step, objective: Sum) -> tuple[Floats, bool]:
     """A feasible start with scripted vertices at their places, or x_start and False where something is in the way."""
     if np.array_equal(step.x_target, step.x_start):
         # nothing is led anywhere: free vertices start where they are, or statics would gather momentum
@@ -56,7 +63,7 @@ def _start(system: System, step: Step, objective: Sum) -> tuple[Floats, bool]:
     to_place = step.x_target - step.x_start
     # first carry the free vertices along as in the last step, then leave them where they are
     for free_motion in (step.motion, np.zeros_like(step.motion)):
-        p = np.where(system.free[:, None], free_motion, to_place)
+        p = np.where(problem.free[:, None], free_motion, to_place)
         x = frozen(step.x_start + p)
         if objective.max_step(step.x_start, p) == 1.0 and np.isfinite(objective.value(x)):
             return x, True
@@ -64,22 +71,24 @@ def _start(system: System, step: Step, objective: Sum) -> tuple[Floats, bool]:
 
 
 def _bring(
-    system: System, newton: Newton, step: Step, objective: Sum, x: Floats, *, stop: float, max_iterations: int
+    problem: Problem, newton: Newton, step: Step, objective: Sum, x: Floats, *, stop: float, max_iterations: int
 ) -> Iterator[Iterate]:
     """Pulls blocked scripted vertices to their targets until they have arrived or contact holds them for good."""
-    scripted = system.is_scripted
+    scripted = problem.is_scripted
     weight = np.where(scripted, 1.0, 0.0)
-    mean_mass = float(system.mass[: system.n_shell].mean())
+    mean_mass = float(problem.mass[problem.mass > 0.0].mean())
     way = float(np.linalg.norm((step.x_start - step.x_target)[scripted]))
     pull = AugmentedLagrangian(weight, step.x_target, PULL * mean_mass / step.h**2, np.zeros_like(x))
     stiffest = PULL_MOST * mean_mass / step.h**2
-    links = _links(system)
-    used, still = 0, SETTLED * system.dhat * np.sqrt(scripted.sum())
+    links = _links(problem)
+    used, still = 0, SETTLED * problem.reach * np.sqrt(scripted.sum())
     while used < max_iterations:
         before = x
         shape = Rigidity(links, step.x_target, STIFF * pull.kappa)
         both = Sum([*objective.parts, pull, shape], objective.clock)
-        for iterate in newton.iterate(both, x, system.free | scripted, stop=stop, max_iterations=max_iterations - used):
+        for iterate in newton.iterate(
+            both, x, problem.free | scripted, stop=stop, max_iterations=max_iterations - used
+        ):
             x, used = iterate.x, used + 1
             yield iterate
             left = float(np.linalg.norm((x - step.x_target)[scripted])) / way
@@ -90,10 +99,10 @@ def _bring(
         pull = pull.updated(x) if pull.kappa >= stiffest else pull.stiffer()
 
 
-def _links(system: System) -> Ints:
+def _links(problem: Problem) -> Ints:
     """Each scripted vertex linked to four spread ones of its body."""
     out = [np.empty((0, 2), np.int32)]
-    for entry in system.scripted:
+    for entry in problem.scripted:
         v, X = entry.vertices, entry.start
         far = [int(np.argmin(X @ d)) for d in np.array([[1, 1, 1], [1, -1, -1], [-1, 1, -1], [-1, -1, 1.0]])]
         for a in sorted(set(far)):

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from plisse.scene.geometry import Geometry
 from plisse.runs.store import pack_geometry
+from plisse.scene.geometry import Geometry
 
 _brief = Repr()
 _brief.maxlist = _brief.maxdict = 4
@@ -30,10 +30,17 @@ def name_change(old: dict[str, Any], new: dict[str, Any], old_geometry: Geometry
         return f"{key} {was} and {'is not given now' if now is MISSING else f'is now {_brief.repr(now)}'}"
     ours, theirs = pack_geometry(old_geometry), pack_geometry(new_geometry)
     for name in [*ours, *(name for name in theirs if name not in ours)]:
-        if name not in ours or name not in theirs or not np.array_equal(ours[name], theirs[name]):
-            body, number, *_ = [*name.split("-"), ""]
+        if name not in ours or name not in theirs or not _are_equal(ours[name], theirs[name]):
+            body, number, *part = [*name.split("-"), ""]
+            if part[0] == "region":
+                return f"the weights of {body}.{number}.region.{part[1]} have changed"
             return f"the surface of {body}.{number} has changed"
     return None
+
+
+def _are_equal(a: Any, b: Any) -> bool:
+    # corners without texture coordinates have NaN
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
 
 
 def _difference(old: Any, new: Any, key: str) -> tuple[str, Any, Any] | None:
@@ -42,6 +49,8 @@ def _difference(old: Any, new: Any, key: str) -> tuple[str, Any, Any] | None:
         # what something is called says more than its numbers
         names = sorted([*old, *(name for name in new if name not in old)], key=lambda name: name != "name")
         parts = [(name, old.get(name, MISSING), new.get(name, MISSING)) for name in names]
+        # no tables, and an empty list of them, are the same
+        parts = [(name, a, b) for name, a, b in parts if not (MISSING in (a, b) and [] in (a, b))]
     elif isinstance(old, list) and isinstance(new, list) and _has_tables(old + new):
         most = max(len(old), len(new))
         padded = [[*values, *[MISSING] * (most - len(values))] for values in (old, new)]

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from plisse.core.mesh import Mesh
+from plisse.contact.check import Detector, mark_triangles
+from plisse.core.errors import IntersectionError, counted, inside
+from plisse.core.mesh import Mesh, by_vertex
 from plisse.loading.geometry import load_geometry
-from plisse.scene.geometry import Geometry
-from plisse.meshes.surfaces import load_surface
 from plisse.loading.scene_file import load_scene
-from plisse.loading.scene_table import inside
-from plisse.progressive.assemble import System
+from plisse.meshes.surfaces import Surface, load_surface
 from plisse.progressive.feasibility import (
+    SHOWN,
     check_lengths,
     check_size,
     check_start,
@@ -25,7 +25,10 @@ from plisse.progressive.feasibility import (
     estimate,
     find_enclosed,
 )
-from plisse.scene.scene import Scene
+from plisse.progressive.scene_problem import SceneProblem
+from plisse.scene.colliders import Collider
+from plisse.scene.geometry import Geometry
+from plisse.scene.scene import Scene, Shell
 from plisse.scene.sources import MeshSource
 
 FREE = 0.9  # part of the machine's memory that a run may take
@@ -55,16 +58,19 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
     with inside(str(path)):
         geometry = load_geometry(scene, path.parent)
         check_geometry(scene, geometry)
-        system = System(scene, geometry)
-        check_start(system)
+        problem = SceneProblem(scene, geometry)
+        check_start(problem)
         check_support(scene)
     lines = [f"{path}: can be simulated."]
-    for shell, mesh, pins in zip(scene.shells, geometry.shells, geometry.pins, strict=True):
+    regions = geometry.regions or ((),) * len(scene.shells)
+    for shell, mesh, pins, weights in zip(scene.shells, geometry.shells, geometry.pins, regions, strict=True):
         pinned = f", {sum(len(pin) for pin in pins):,} pinned" if pins else ""
-        lines.append(f"  {shell.name}: shell of {shell.material.name}, {_sizes(mesh)}{pinned}")
+        lines.append(f"  {shell.name}: shell of {shell.material.name}, {_sizes(mesh)}{pinned}{_friction(shell)}")
+        lines += [f"    region {i}: {np.count_nonzero(w):,} vertices" for i, w in enumerate(weights)]
     for collider, solid in zip(scene.colliders, geometry.colliders, strict=True):
-        lines.append(f"  {collider.name}: collider, {'half-space' if solid is None else _sizes(solid)}")
-    contact = system.scene.contact
+        size = "half-space" if solid is None else _sizes(solid)
+        lines.append(f"  {collider.name}: collider, {size}{_friction(collider)}")
+    contact = problem.scene.contact
     assert contact.offset is not None and contact.dhat is not None and contact.stiffness is not None
     lines.append(
         f"  contact: offset {1e3 * contact.offset:.3g} mm, dhat {1e3 * contact.dhat:.3g} mm, stiffness "
@@ -78,7 +84,14 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
 def check_mesh_file(path: Path, *, solid: bool = False) -> list[str]:
     """Lines about a mesh that can be a shell, or if `solid` a collider; a SceneError otherwise."""
     surface = load_surface(MeshSource(file=str(path)), Path(), solid=solid)
-    mesh = surface.mesh
+    mesh, notes = surface.mesh, list(surface.notes)
+    found = Detector(mesh.X, mesh.edges, mesh.triangles, len(mesh.X)).intersections(mesh.X)
+    if found and not solid:
+        raise _crossed(path, surface, found)
+    if found:
+        notes.append(
+            f"{path} crosses itself ({counted(len(found), 'intersection')}), which does no harm to a collider."
+        )
     size, lengths = np.ptp(mesh.X, axis=0), mesh.edge_lengths
     lines = [
         f"{path}: can be a {'collider' if solid else 'shell'}.",
@@ -86,9 +99,35 @@ def check_mesh_file(path: Path, *, solid: bool = False) -> list[str]:
         f"  size {size[0]:.4g} × {size[1]:.4g} × {size[2]:.4g} m, if its unit is the metre",
         f"  edges from {lengths.min():.3g} to {lengths.max():.3g} m, {lengths.mean():.3g} m on average",
     ]
+    if mesh.uv is not None:
+        seams = "" if by_vertex(mesh.triangles, mesh.uv, len(mesh.X)) is not None else ", with seams"
+        lines.append(f"  texture coordinates (UVs){seams}")
     if surface.groups:
         lines.append(f"  vertex groups: {', '.join(sorted(surface.groups))}")
-    return lines + [f"  note: {note}" for note in surface.notes]
+    if surface.attributes:
+        lines.append(f"  vertex attributes: {', '.join(surface.attributes)}")
+    return lines + [f"  note: {note}" for note in notes]
+
+
+def _crossed(path: Path, surface: Surface, found: Sequence[tuple[int, int]]) -> IntersectionError:
+    mesh, names = surface.mesh, surface.names
+    told = []
+    for edge, triangle in found[:SHOWN]:
+        i, j = (names.vertex(int(vertex)) for vertex in mesh.edges[edge])
+        told.append(f"the edge from {i} to {j} through {names.triangle(triangle)}")
+    more = "" if len(found) <= SHOWN else "; …"
+    return IntersectionError(
+        f"{path} cannot be a shell, because it crosses itself: it has {counted(len(found), 'intersection')} "
+        f"({'; '.join(told)}{more}); move the parts apart in a mesh editor, or merge vertices that coincide with "
+        "--repair.",
+        x=mesh.X,
+        triangles=mesh.triangles,
+        marked=mark_triangles(mesh, found),
+    )
+
+
+def _friction(body: Shell | Collider) -> str:
+    return "" if body.friction is None else f", friction {body.friction:g}"
 
 
 def _sizes(mesh: Mesh) -> str:

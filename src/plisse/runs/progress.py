@@ -10,6 +10,7 @@ from collections import deque
 from typing import TextIO
 
 from plisse.core.state import State
+from plisse.progressive.events import Event, LevelBegan, LevelOpened, Stepped
 from plisse.runs.watch import Watch
 
 RECENT = 20  # steps that seconds a step and the trend of the residual are taken from
@@ -33,6 +34,15 @@ class ProgressLine:
         self.begin(tol=0.0, watch=None, began=self._shown)
         if not quiet:
             threading.Thread(target=self._beat, daemon=True).start()
+
+    def __call__(self, event: Event) -> None:
+        """Listens to a session."""
+        if isinstance(event, LevelOpened):
+            self._began = time.perf_counter()
+        elif isinstance(event, LevelBegan):
+            self.begin(tol=event.tol, watch=Watch.of(event.problem, tol=event.tol), began=self._began)
+        elif isinstance(event, Stepped):
+            self.show(event.state)
 
     def begin(self, *, tol: float, watch: Watch | None, began: float) -> None:
         """A level begins: its tolerance [m/s], who looks for reasons where it makes no progress, and when it began."""

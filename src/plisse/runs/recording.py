@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints
+from plisse.core.mesh import Floats, Mesh
+from plisse.loading.frames import FrameMesh, read_frame, read_frame_mesh
+from plisse.pictures.stage import COLLIDER_COLOR, Part, Plane, Stage, set_stage
 from plisse.runs.store import RunStore
-from plisse.loading.scene_file import scene_from_dict
-from plisse.scene.colliders import Collider, move_half_space
 from plisse.scene.scene import Scene
 
 STILLS = 24.0  # frames a second of a static run, whose own time means nothing
@@ -24,42 +22,24 @@ PLANE = 2.0  # half a side of the square that stands for a half-space, in diagon
 
 
 @dataclass(frozen=True, eq=False)
-class RecordedBody:
-    """One surface of a recording.
+class RecordedBody(Part):
+    """One surface of a recording; its rows are those of a frame (none for a half-space).
 
-    framed: whether pictures must include it, as they do shells and colliders from sequences.
-    material: its name, none for colliders; constants: the material's numbers, in SI units. triangles: shape (m, 3),
-    numbered from the body's own first vertex. first, last: its rows in a frame (none for a half-space).
+    material: its name, none for colliders; constants: the material's numbers, in SI units. uv: texture coordinates of
+    the triangles' corners, shape (m, 3, 2), None where it has none.
     """
 
-    name: str
-    is_shell: bool
-    material: str | None
-    triangles: Ints
-    first: int
-    last: int
+    material: str | None = None
     constants: Mapping[str, float] = field(default_factory=dict)
-    framed: bool = True
+    uv: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class RecordedPlane(RecordedBody):
-    """A half-space as a square: where it is at time 0 around `middle` [m] (3,), with sides of 2 `reach` [m]."""
+    """A half-space as a square with these corners [m], shape (4, 3)."""
 
-    collider: Collider = field(kw_only=True)
-    middle: Floats = field(kw_only=True)
-    reach: float = field(kw_only=True)
-
-    def corners(self) -> Floats:
-        """Positions, shape (4, 3) [m], counter-clockwise as seen from outside."""
-        point, normal = move_half_space(self.collider, 0.0)
-        helper = np.array([0.0, 1.0, 0.0]) if abs(normal[1]) < 0.9 else np.array([1.0, 0.0, 0.0])
-        first = np.cross(helper, normal)
-        first /= np.linalg.norm(first)
-        second = np.cross(normal, first)
-        middle = self.middle - (normal @ (self.middle - point)) * normal
-        ways = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-        return np.ascontiguousarray(middle + self.reach * (ways @ np.stack([first, second])))
+    plane: Plane = field(kw_only=True)
+    corners: Floats = field(kw_only=True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,31 +64,31 @@ class Recording:
         return len(self.numbers)
 
     @property
+    def stage(self) -> Stage:
+        """What pictures and films show of it."""
+        return Stage(self.bodies, tuple(square.plane for square in self.planes))
+
+    @property
     def vertices(self) -> int:
         """Vertices of a frame."""
         return self.bodies[-1].last
 
     def positions(self, number: int) -> Floats:
         """All vertices of the frame with that number, shape (n, 3) [m]."""
-        path = self.folder / f"level-{self.level}" / f"frame-{number:04d}.npy"
-        try:
-            x = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise SceneError(
-                f"The frame {path} cannot be read ({error}): resume the run to write it again."
-            ) from None
-        if x.shape != (self.vertices, 3):
-            raise SceneError(
-                f"The frame {path} holds an array of {x.shape}, not {(self.vertices, 3)}: run the scene again."
-            )
-        return np.ascontiguousarray(x, dtype=np.float64)
+        path = self.folder / RunStore.frame_name(self.level, number)
+        # a level's last frame is also in its checkpoint
+        again = "--resume to have it written again" if number == self.numbers[-1] else "--overwrite"
+        x = read_frame(path, vertices=self.vertices, remedy=f"run the scene with {again}")
+        if not np.isfinite(x).all():
+            raise SceneError(f"The frame {path} holds numbers that are not finite: run the scene with --overwrite.")
+        return x
 
     def places(self, index: int, bodies: Sequence[RecordedBody]) -> Iterator[Floats]:
         """Positions [m] of each of the given bodies or planes in the index-th frame, shape (n, 3) each."""
         x = self.positions(self.numbers[index])
         for body in bodies:
             if isinstance(body, RecordedPlane):
-                yield body.corners()
+                yield body.corners
             else:
                 yield x[body.first : body.last]
 
@@ -123,21 +103,21 @@ class Recording:
         return replace(self, numbers=(number,), times=np.zeros(1))
 
 
-def open_recording(folder: Path, level: int | None = None) -> Recording:
+def open_recording(folder: str | Path, level: int | None = None) -> Recording:
     """The recording in a run folder: of one level, by default of the finest that has frames."""
+    folder = Path(folder)
     store = RunStore.open(folder)
-    present = {int(path.name[6:]): path for path in folder.glob("level-*") if path.name[6:].isdigit()}
-    frames = {k: numbers for k, path in sorted(present.items()) if (numbers := _find_frames(path))}
-    if not frames:
-        raise SceneError(f"The run {folder} has no frames yet: run the scene first.")
+    frames = find_levels(folder)
     if level is not None and level not in frames:
         raise SceneError(f"There are no frames of level {level} in {folder}: it has {_list(frames)}.")
     level = max(frames) if level is None else level
-    scene = scene_from_dict(store.read_json("scene.json"), folder)
+    scene = store.read_scene()
     static = scene.time.mode == "static"
     period = scene.time.step * (scene.time.frame_every or 1)
     times = _find_times(folder / f"level-{level}", frames[level], period)
-    bodies = _find_bodies(folder / f"level-{level}" / "mesh.npz", scene)
+    mesh = read_frame_mesh(folder / f"level-{level}" / "mesh.npz")
+    stage = set_stage(scene, _part_meshes(mesh, scene, folder / f"level-{level}" / "mesh.npz"))
+    bodies = _name_materials(scene, stage.parts, mesh)
     recording = Recording(
         folder,
         scene.name,
@@ -149,12 +129,17 @@ def open_recording(folder: Path, level: int | None = None) -> Recording:
         np.arange(len(times)) / STILLS if static else times,
         STILLS if static else 1.0 / period,
     )
-    return replace(recording, planes=_find_planes(scene, recording))
+    return replace(recording, planes=_cut_squares(stage.planes, recording))
 
 
-def _find_frames(folder: Path) -> tuple[int, ...]:
-    names = (re.fullmatch(r"frame-(\d{4,})\.npy", path.name) for path in folder.iterdir())
-    return tuple(sorted(int(name[1]) for name in names if name))
+def find_levels(folder: Path) -> dict[int, tuple[int, ...]]:
+    """The levels of a run that have frames, coarse to fine, and their frames' numbers."""
+    store = RunStore(folder)
+    present = sorted(int(path.name[6:]) for path in folder.glob("level-*") if path.name[6:].isdecimal())
+    frames = {level: tuple(numbers) for level in present if (numbers := store.frames(level))}
+    if not frames:
+        raise SceneError(f"The run {folder} has no frames yet: run the scene first.")
+    return frames
 
 
 def _list(levels: Mapping[int, Any]) -> str:
@@ -193,40 +178,49 @@ def _read_steps(path: Path) -> Iterator[dict[str, Any]]:
             yield entry
 
 
-def _find_bodies(path: Path, scene: Scene) -> tuple[RecordedBody, ...]:
-    try:
-        with np.load(path) as stored:
-            triangles, body, shells = stored["triangles"], stored["body"], int(stored["shells"])
-    except (OSError, ValueError, EOFError, KeyError, BadZipFile) as error:
-        raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
-    solids = [collider for collider in scene.colliders if collider.half_space is None]
-    of_triangle, out = body[triangles[:, 0]], []
-    names = [shell.name for shell in scene.shells] + [solid.name for solid in solids]
-    for number, name in enumerate(names):
-        first, last = (int(k) for k in np.searchsorted(body, (number, number + 1)))
-        own = np.ascontiguousarray(triangles[of_triangle == number] - first, dtype=np.int32)
-        material = scene.shells[number].material if number < shells else None
-        constants: dict[str, float] = {}
-        if material is not None:
+def _part_meshes(mesh: FrameMesh, scene: Scene, path: Path) -> list[Mesh]:
+    """The connectivity of each body."""
+    bodies = len(scene.shells) + sum(collider.half_space is None for collider in scene.colliders)
+    if not np.array_equal(np.unique(mesh.body), np.arange(bodies)) or mesh.shells != len(scene.shells):
+        raise SceneError(
+            f"{path} cannot be read (its vertices do not belong to {len(scene.shells)} shells and "
+            f"{bodies - len(scene.shells)} colliders in order): run the scene again."
+        )
+    rows = [mesh.rows(number) for number in range(bodies)]
+    return [
+        Mesh(np.zeros((last - first, 3)), mesh.triangles[mesh.of_body(number)] - first)
+        for number, (first, last) in enumerate(rows)
+    ]
+
+
+def _name_materials(scene: Scene, parts: Sequence[Part], mesh: FrameMesh) -> tuple[RecordedBody, ...]:
+    out = []
+    for number, part in enumerate(parts):
+        name, constants = None, {}
+        if part.is_shell:
+            material = scene.shells[number].material
             values = {entry.name: getattr(material, entry.name) for entry in fields(material)}
             constants = {key: float(value) for key, value in values.items() if type(value) in (int, float)}
-        word = None if material is None else material.name
-        source = solids[number - shells].mesh if number >= shells else None
-        framed = number < shells or (source is not None and source.sequence is not None)
-        out.append(RecordedBody(name, number < shells, word, own, first, last, constants, framed))
+            name = material.name
+        uv = None if mesh.uv is None else mesh.uv[mesh.of_body(number)]
+        # faces without coordinates in a body that has some lie at one point of its texture
+        uv = None if uv is None or np.isnan(uv).all() else np.nan_to_num(uv)
+        out.append(RecordedBody(**vars(part), material=name, constants=constants, uv=uv))
     return tuple(out)
 
 
-def _find_planes(scene: Scene, recording: Recording) -> tuple[RecordedPlane, ...]:
-    floors = [collider for collider in scene.colliders if collider.half_space is not None]
-    if not floors:
+def _cut_squares(planes: Sequence[Plane], recording: Recording) -> tuple[RecordedPlane, ...]:
+    if not planes:
         return ()
     # all that is known of the size without reading every frame is the first one
     shells = [body for body in recording.bodies if body.is_shell]
     x = np.concatenate(list(recording.places(0, shells)))
     low, high = x.min(axis=0), x.max(axis=0)
-    reach, square = PLANE * float(np.linalg.norm(high - low)), np.array([[0, 1, 2], [0, 2, 3]], np.int32)
+    reach, triangles = PLANE * float(np.linalg.norm(high - low)), np.array([[0, 1, 2], [0, 2, 3]], np.int32)
     return tuple(
-        RecordedPlane(c.name, False, None, square, 0, 0, collider=c, middle=0.5 * (low + high), reach=reach)
-        for c in floors
-    )
+        RecordedPlane(
+            plane.name, False, COLLIDER_COLOR, False, triangles, 0, 0,
+            plane=plane, corners=plane.square(0.5 * (low + high), reach),
+        )
+        for plane in planes
+    )  # fmt: skip

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
-import numba
-
-from plisse.core.version import __version__
-from plisse.runs.checks import check_geometry
-from plisse.runs.climb import OPEN, Run
 from plisse.contact.check import use_detector_threads
-from plisse.core.errors import SceneError
-from plisse.runs.changes import name_change
-from plisse.loading.geometry import load_geometry
-from plisse.scene.geometry import Geometry
-from plisse.runs.store import RunStore, StoreError, lock_run
-from plisse.loading.scene_file import scene_from_dict, scene_to_dict
+from plisse.core.errors import SceneError, counted, inside
+from plisse.core.state import State
+from plisse.core.version import __version__
 from plisse.kernels.cache import find_cache_root
+from plisse.loading.geometry import load_geometry
+from plisse.loading.scene_file import apply_override, scene_from_dict, scene_to_dict
 from plisse.progressive.feasibility import check_start, check_support, find_enclosed
-from plisse.progressive.ladder import Ladder
+from plisse.progressive.report import Report
+from plisse.progressive.session import Session
+from plisse.runs.changes import name_change
+from plisse.runs.checks import check_geometry
+from plisse.runs.climb import Run
+from plisse.runs.progress import ProgressLine
+from plisse.runs.report import OPEN
+from plisse.runs.store import RunSpec, RunStore, StoreError, lock_run
+from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
-
-
-def use_threads(threads: int) -> None:
-    """Sets the threads of the kernels and of the detector; the linear solver gets them when it is created."""
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-    use_detector_threads(threads)
 
 
 def run_scene(
     scene: Scene,
-    base: Path,
-    out: Path,
+    base: str | Path,
+    out: str | Path,
     *,
     threads: int,
     to_level: int | None = None,
@@ -43,15 +41,16 @@ def run_scene(
     any_size: bool = False,
     progress: TextIO | None = None,
     quiet: bool = False,
-) -> dict[str, Any]:
+) -> Report:
     """Runs a scene into the folder `out` and returns its report. Ctrl-C keeps what is done and is raised again.
 
     to_level: the finest level to run; the methods "direct" and "plain" run only that one. check_every: states between
-    two checks by the independent detector. If the folder already holds a run, it is resumed (`resume`; the scene must be
-    the same), replaced (`overwrite`), or refused. any_size: run even what does not seem to fit into memory. progress:
-    where to report progress; quiet: only what remains of interest.
+    two checks by the independent detector. If the folder already holds a run, it is resumed (`resume`; the scene must
+    be the same), replaced (`overwrite`), or refused. any_size: run even what does not seem to fit into memory.
+    progress: where to report progress; quiet: only what remains of interest.
     """
-    use_threads(threads)
+    use_detector_threads(threads)
+    base, out = Path(base), Path(out)
     _refuse_old(out, resume=resume, overwrite=overwrite)
     if progress:
         _say_whether_kernels_are_there(progress)
@@ -61,12 +60,12 @@ def run_scene(
         raise SceneError(f"There is no level {last}: the scene has levels 0 to {finest}.")
     geometry = load_geometry(scene, base)
     check_geometry(scene, geometry, to_level=last, any_size=any_size)
-    ladder = Ladder.of(scene, geometry)
+    session = Session(scene, geometry, threads=threads, load=partial(load_geometry, base=base))
     first = last if scene.hierarchy.method in ("direct", "plain") else 0
     store = RunStore(out)
     going_on = resume and store.exists
     if not going_on:
-        check_start(ladder.system(first))
+        check_start(session.ladder.problem(first))
         check_support(scene)
     for note in (*geometry.notes, *find_enclosed(scene, geometry)) if progress and not going_on else ():
         print(f"note: {note}", file=progress, flush=True)
@@ -75,59 +74,104 @@ def run_scene(
         _refuse_old(out, resume=resume, overwrite=overwrite)
         going_on = resume and store.exists
         if going_on:
-            about = _check_unchanged(store, scene, ladder.base)
-            if about["first"] != first:
+            spec = _check_unchanged(store, scene, geometry)
+            if spec.first != first:
                 raise SceneError(
-                    f"{out} is a run of level {about['first']} only: continue it with --to-level {about['first']}, or "
+                    f"{out} is a run of level {spec.first} only: continue it with --to-level {spec.first}, or "
                     "choose another --out."
                 )
         else:
-            about = {
-                "version": __version__,
-                "status": "running",
-                "threads": threads,
-                "resumed": 0,
-                "wall_s": 0.0,
-                "first": first,
-                "open": [name for name in OPEN if getattr(scene.contact, name) is None],
-            }
-            store = RunStore.create(out, scene_to_dict(ladder.scene), ladder.base, about)
-        run = Run(ladder, store, threads=threads, check_every=check_every, progress=progress, quiet=quiet)
-        return _carry_out(run, first, last, going_on=going_on, progress=progress)
+            left_open = tuple(name for name in OPEN if getattr(scene.contact, name) is None)
+            spec = RunSpec(__version__, "running", threads, first, left_open, base=str(base.resolve()))
+            store = RunStore.create(out, scene_to_dict(session.scene), geometry, spec)
+        line = _live_line(session, progress, quiet=quiet)
+        run = Run(session, store, check_every=check_every, drawn=_say_drawn(session, line))
+        return _carry_out(run, first, last, going_on=going_on, line=line, progress=progress)
 
 
 def refine_run(
-    folder: Path,
+    folder: str | Path,
     *,
     threads: int,
     tol: float | None = None,
     levels: int | None = None,
     to_level: int | None = None,
+    overrides: Sequence[str] = (),
     check_every: int = 10,
     any_size: bool = False,
     progress: TextIO | None = None,
     quiet: bool = False,
-) -> dict[str, Any]:
+) -> Report:
     """Continues a run from where it is: to a tighter tol on its finest level, to further levels, or to its end.
 
-    Coarser levels are not repeated.
+    Coarser levels are not repeated, unless overrides like `contact.friction=0.5` change the scene: then level 0 goes on
+    from its last state with the new values, and the finer levels are found anew.
     """
-    use_threads(threads)
+    use_detector_threads(threads)
+    folder = Path(folder)
     store = RunStore.open(folder)
     with lock_run(folder):
-        scene = _refined(scene_from_dict(store.read_json("scene.json"), folder), folder, tol=tol, levels=levels)
+        scene = _refined(store.read_scene(), folder, tol=tol, levels=levels)
         geometry = store.read_geometry()
         check_geometry(scene, geometry, to_level=to_level, any_size=any_size)
-        ladder = Ladder.of(scene, geometry)
-        last = ladder.finest if to_level is None else to_level
+        spec = store.read_spec()
+        load = partial(load_geometry, base=Path(spec.base or folder))
+        session = Session(scene, geometry, threads=threads, load=load)
+        if overrides:
+            _change(session, store, overrides, any_size=any_size)
+        last = session.finest if to_level is None else to_level
         stands = max(store.levels(), default=0)
-        if not stands <= last <= ladder.finest:
+        if not stands <= last <= session.finest:
             raise SceneError(
-                f"There is no level {last} to refine to: the run is at level {stands} of 0 to {ladder.finest}."
+                f"There is no level {last} to refine to: the run is at level {stands} of 0 to {session.finest}."
             )
-        run = Run(ladder, store, threads=threads, check_every=check_every, more=True, progress=progress, quiet=quiet)
-        store.write_json("scene.json", scene_to_dict(scene))
-        return _carry_out(run, 0, last, going_on=True, progress=progress)
+        line = _live_line(session, progress, quiet=quiet)
+        run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
+        store.write_json("scene.json", scene_to_dict(session.scene))
+        return _carry_out(run, 0, last, going_on=True, line=line, progress=progress)
+
+
+def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_size: bool) -> None:
+    """Takes up the last state of level 0 and changes the scene; the folder is changed only if that is possible."""
+    at = store.read_checkpoint(0)
+    if at is not None:
+        session.grid.put(at.state)
+    spec, data = store.read_spec(), scene_to_dict(session.scene)
+    # what the scene left open is chosen anew
+    data["contact"] = {key: value for key, value in data["contact"].items() if key not in spec.open}
+    for override in overrides:
+        apply_override(data, override)
+    with inside(f"{store.folder} with --set {' --set '.join(overrides)}"):
+        scene = scene_from_dict(data, Path(spec.base or store.folder))
+        _refined(scene, store.folder, tol=None, levels=None)
+        session.change(scene)
+        check_geometry(session.scene, session.ladder.given, any_size=any_size)
+    store.renew(scene_to_dict(session.scene), session.ladder.given)
+
+
+def _live_line(session: Session, progress: TextIO | None, *, quiet: bool) -> ProgressLine | None:
+    if progress is None:
+        return None
+    steps = session.scene.time.steps if session.scene.time.mode == "dynamic" else None
+    line = ProgressLine(progress, steps=steps, levels=session.finest + 1, quiet=quiet)
+    session.listen(line)
+    return line
+
+
+def _say_drawn(session: Session, line: ProgressLine | None) -> Callable[[State, float, Path, bool], None] | None:
+    """Says how each of several levels ended, and where its picture is."""
+    if line is None or session.finest == 0:
+        return None
+
+    def say(state: State, seconds: float, picture: Path, ended: bool) -> None:
+        assert session.problem is not None
+        how = "in equilibrium" if state.converged else "not in equilibrium" if ended else "stopped"
+        line.say(
+            f"level {state.level}: {session.problem.bodies.n_simulated:,} vertices, {counted(state.step, 'step')}, "
+            f"{seconds:.1f} s, {how}; picture {picture}"
+        )
+
+    return say
 
 
 def _refined(scene: Scene, folder: Path, *, tol: float | None, levels: int | None) -> Scene:
@@ -163,42 +207,47 @@ def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
         )
 
 
-def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> dict[str, Any]:
-    """What run.json says of a run, if it is of this very scene."""
-    about, old = store.read_about(), store.read_json("scene.json")
+def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> RunSpec:
+    """How a run was started, if it is of this very scene."""
+    spec, old = store.read_spec(), scene_to_dict(store.read_scene())
     # what the scene left open was filled in when the run began
-    contact = {key: value for key, value in old["contact"].items() if key not in about["open"]}
+    contact = {key: value for key, value in old["contact"].items() if key not in spec.open}
     change = name_change(old | {"contact": contact}, scene_to_dict(scene), store.read_geometry(), geometry)
     if change is not None:
         raise SceneError(
             f"{store.folder} holds a run of another scene, {change}: undo that to resume it, replace it with "
             "--overwrite, or choose another --out."
         )
-    return about
+    return spec
 
 
-def _carry_out(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> dict[str, Any]:
+def _carry_out(
+    run: Run, first: int, last: int, *, going_on: bool, line: ProgressLine | None, progress: TextIO | None
+) -> Report:
     """Climbs, and leaves a report also where it is interrupted."""
     try:
         return _climb(run, first, last, going_on=going_on, progress=progress)
     finally:
-        if run.line:
-            run.line.end()
+        if line is not None:
+            line.end()
 
 
-def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> dict[str, Any]:
-    if going_on and run.about["status"] == "done" and not run.has_work(first, last):
+def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> Report:
+    for line in (*_tell_version(run), *run.mend()) if going_on else ():
+        if progress:
+            print(line, file=progress, flush=True)
+    if going_on and run.spec.status == "done" and not run.has_work(first, last):
         if progress:
             print(f"{run.store.folder} is already done.", file=progress, flush=True)
-        return run.store.read_json("report.json")
+        return run.store.read_report()
     if going_on:
         run.store.tidy()
         _say_what_differs(run, progress)
-    fresh_start = not going_on or run.about["status"] == "done"
+    fresh_start = not going_on or run.spec.status == "done"
     try:
         run.note(
-            status="running", threads=run.threads, version=__version__,
-            resumed=run.about["resumed"] + (0 if fresh_start else 1),
+            status="running", threads=run.session.threads, version=__version__,
+            resumed=run.spec.resumed + (0 if fresh_start else 1),
         )  # fmt: skip
         try:
             run.climb(first, last)
@@ -209,7 +258,8 @@ def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO 
     except StoreError as error:
         again = f"`plisse refine {error.folder}`" if run.more else "--resume"
         raise SceneError(
-            f"{error.folder} cannot be written: {error.reason}; {run.where()}: {error.remedy} and continue with {again}."
+            f"{error.folder} cannot be written: {error.reason}; {run.where()}: {error.remedy} and continue with "
+            f"{again}."
         ) from None
 
 
@@ -229,15 +279,17 @@ def _say_whether_kernels_are_there(progress: TextIO) -> None:
 
 
 def _say_what_differs(run: Run, progress: TextIO | None) -> None:
-    """A run that is continued with other threads, or another version, does not end with the same bits."""
-    about = run.about
-    if progress is None:
-        return
-    if about["threads"] != run.threads:
+    """A run that is continued with other threads does not end with the same bits."""
+    before, now = run.spec.threads, run.session.threads
+    if progress is not None and before != now:
         print(
-            f"started with {about['threads']} threads and continued with {run.threads}: the result agrees within the "
-            "tolerance, not to the bit",
+            f"started with {before} threads and continued with {now}: the result agrees within the tolerance, not to "
+            "the bit",
             file=progress, flush=True,
         )  # fmt: skip
-    if about["version"] != __version__:
-        print(f"started with version {about['version']} and continued with {__version__}", file=progress, flush=True)
+
+
+def _tell_version(run: Run) -> list[str]:
+    """A line where a run was started with another version."""
+    before = run.spec.version
+    return [] if before == __version__ else [f"started with version {before} of plisse; this is {__version__}"]

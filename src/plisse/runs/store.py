@@ -1,7 +1,7 @@
 """A run on disk: the scene, each level's mesh, frames, steps and last state, the report, pictures.
 
 DIR/scene.json  geometry.npz  run.json  report.json  report.html  preview.png  levels.png
-DIR/level-K/mesh.npz  frame-0000.npy …  steps.jsonl  state.npz  picture.png
+DIR/level-K/mesh.npz  frame-0000.npy …  velocity-0001.npy …  steps.jsonl  state.npz  picture.png
 
 A file appears whole or not at all. A step is complete once state.npz holds it: whatever else is there of a later step,
 because a command was killed before it came to that, is dropped when the run is resumed.
@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,11 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Floats, Ints, frozen
 from plisse.core.state import Checkpoint, Couplings, State
+from plisse.loading.frames import read_frame
+from plisse.loading.scene_file import scene_from_dict
+from plisse.progressive.report import Report
 from plisse.scene.geometry import Geometry
+from plisse.scene.scene import Scene
 from plisse.scene.schedule import Track
 
 try:
@@ -36,9 +40,26 @@ except ImportError:  # not on Windows: there, two commands in one folder are not
     fcntl = None  # type: ignore[assignment]
 
 TOP = ("scene.json", "run.json", "report.json", "report.html", "preview.png", "levels.png", "geometry.npz")
-OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy")
-ABOUT = {"version", "status", "threads", "resumed", "wall_s", "first", "open"}  # what run.json holds
+OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy", "velocity-*.npy")
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """How a run was started and how it stands: what run.json holds.
+
+    first: the level that it began with; open: names of the contact lengths that its scene leaves open; base: folder
+    that the scene's mesh files are looked up from; resumed: how often it was; wall_s: seconds of all commands on it.
+    """
+
+    version: str
+    status: str
+    threads: int
+    first: int
+    open: tuple[str, ...]
+    base: str = ""
+    resumed: int = 0
+    wall_s: float = 0.0
 
 
 class StoreError(SceneError):
@@ -76,11 +97,8 @@ class RunStore:
     folder: Path
 
     @classmethod
-    def create(cls, folder: Path, scene: dict[str, Any], geometry: Geometry, about: dict[str, Any]) -> RunStore:
-        """A fresh run folder; what an earlier run left there is removed, other files are not touched.
-
-        about: what run.json says of the run.
-        """
+    def create(cls, folder: Path, scene: dict[str, Any], geometry: Geometry, spec: RunSpec) -> RunStore:
+        """A fresh run folder; what an earlier run left there is removed, other files are not touched."""
         store = cls(folder)
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
@@ -91,7 +109,7 @@ class RunStore:
             with suppress(OSError):
                 level.rmdir()  # if nothing of the user's is in it
         store._save("geometry.npz", **pack_geometry(geometry))
-        store.write_json("run.json", about)
+        store.write_spec(spec)
         store.write_json("scene.json", scene)
         return store
 
@@ -104,7 +122,8 @@ class RunStore:
     @property
     def exists(self) -> bool:
         """Whether the folder holds a run."""
-        return (self.folder / "geometry.npz").is_file() and (self.folder / "scene.json").is_file()
+        # a name that is too long for the system is an error of Path.is_file
+        return all(os.path.isfile(self.folder / name) for name in ("geometry.npz", "scene.json"))
 
     def remove(self, *patterns: str) -> None:
         """Removes the run's files of these names."""
@@ -113,6 +132,12 @@ class RunStore:
                 for old in self.folder.glob(pattern):
                     old.unlink()
 
+    def renew(self, scene: dict[str, Any], geometry: Geometry) -> None:
+        """Takes a changed scene; what the levels hold of the earlier one is removed."""
+        self.remove(*(f"level-*/{name}" for name in OF_LEVEL))
+        self._save("geometry.npz", **pack_geometry(geometry))
+        self.write_json("scene.json", scene)
+
     def tidy(self) -> None:
         """Removes what a command that was killed left unfinished."""
         for name in (*TOP, *(f"level-*/{name}" for name in OF_LEVEL)):
@@ -120,16 +145,24 @@ class RunStore:
 
     def read_geometry(self) -> Geometry:
         """The surfaces of level 0, as they were when the run began."""
-        return _unpack_geometry(self._load("geometry.npz"))
+        stored = self._load("geometry.npz")
+        try:
+            return _unpack_geometry(stored)
+        except (KeyError, TypeError, ValueError):
+            raise self._strange("geometry.npz") from None
 
     # --- one level --------------------------------------------------------------------------------------------------
 
-    def begin_level(self, level: int, triangles: Ints, body: Ints, shells: int) -> None:
-        """Says what the level's frames are of; its earlier state, steps and frames are removed."""
+    def begin_level(self, level: int, triangles: Ints, body: Ints, shells: int, *, uv: Floats | None = None) -> None:
+        """Says what the level's frames are of; its earlier state, steps and frames are removed.
+
+        uv: texture coordinates of the triangles' corners, (m, 3, 2), NaN where there are none.
+        """
         self.remove(*(f"level-{level}/{name}" for name in OF_LEVEL))
         with _writing(self.folder):
             (self.folder / f"level-{level}").mkdir(exist_ok=True)
-        self._save(f"level-{level}/mesh.npz", triangles=triangles, body=body, shells=np.array(shells))
+        texture = {} if uv is None else {"uv": uv}
+        self._save(f"level-{level}/mesh.npz", triangles=triangles, body=body, shells=np.array(shells), **texture)
 
     def levels(self) -> list[int]:
         """The levels that have a state, coarse to fine."""
@@ -171,9 +204,7 @@ class RunStore:
             couplings = None if keys is None else Couplings(values["mark"], keys)
             return Checkpoint(state, before, near, couplings, values["notes"])
         except (KeyError, TypeError, ValueError):
-            raise SceneError(
-                f"{self.folder / name} was written by another version of plisse: run the scene again."
-            ) from None
+            raise self._strange(name) from None
 
     def rewind(self, level: int, step: int, frames: int) -> None:
         """Drops what the level holds beyond a step and a number of frames."""
@@ -183,9 +214,10 @@ class RunStore:
         if path.is_file() and path.read_bytes() != text.encode():
             self._write(f"level-{level}/steps.jsonl", text.encode())
         with _writing(self.folder):
-            for frame in self.folder.glob(f"level-{level}/frame-*.npy"):
-                if int(frame.stem.removeprefix("frame-")) > frames:
-                    frame.unlink()
+            for name in ("frame", "velocity"):
+                for number in self.frames(level, name):
+                    if number > frames:
+                        (self.folder / self.frame_name(level, number, name)).unlink()
 
     def append_step(self, level: int, entry: dict[str, Any]) -> None:
         """Adds a line to the level's log of steps."""
@@ -208,35 +240,75 @@ class RunStore:
                 out.append(entry)
         return out
 
-    def write_frame(self, level: int, number: int, x: Floats) -> None:
-        buffer = io.BytesIO()
-        np.save(buffer, x)
-        self._write(f"level-{level}/frame-{number:04d}.npy", buffer.getbuffer())
+    @staticmethod
+    def frame_name(level: int, number: int, what: str = "frame") -> str:
+        return f"level-{level}/{what}-{number:04d}.npy"
+
+    def frames(self, level: int, what: str = "frame") -> list[int]:
+        """Numbers of the level's frames, or of the velocities kept with them, in order."""
+        stems = (path.stem.removeprefix(f"{what}-") for path in self.folder.glob(f"level-{level}/{what}-*.npy"))
+        return sorted(int(stem) for stem in stems if stem.isdecimal() and len(stem) >= 4)
+
+    def has_frame(self, level: int, number: int, n: int) -> bool:
+        """Whether the frame is there and whole, with n vertices; its numbers are not looked at."""
+        try:
+            return np.lib.format.open_memmap(self.folder / self.frame_name(level, number), mode="r").shape == (n, 3)
+        except (OSError, ValueError, EOFError):
+            return False
+
+    def write_frame(self, level: int, number: int, x: Floats, *, v: Floats | None = None) -> None:
+        """Positions (n, 3) [m] and, where they mean something, velocities (n, 3) [m/s] of one frame."""
+        for what, values in (("velocity", v), ("frame", x)):
+            if values is not None:
+                buffer = io.BytesIO()
+                np.save(buffer, values)
+                self._write(self.frame_name(level, number, what), buffer.getbuffer())
 
     def read_frame(self, level: int, number: int) -> Floats:
         """Positions (n, 3) [m] of one frame."""
-        path = self.folder / f"level-{level}" / f"frame-{number:04d}.npy"
-        try:
-            return np.asarray(np.load(path))
-        except (OSError, ValueError, EOFError) as error:
-            raise SceneError(f"{path} cannot be read ({error}): run the scene again.") from None
+        return read_frame(self.folder / self.frame_name(level, number))
 
     # --- files ------------------------------------------------------------------------------------------------------
 
-    def read_about(self) -> dict[str, Any]:
+    def read_spec(self) -> RunSpec:
         """How the run was started and how it stands."""
-        about = self.read_json("run.json")
-        if not ABOUT <= about.keys():
-            raise SceneError(
-                f"{self.folder / 'run.json'} was written by another version of plisse: run the scene again."
-            )
-        return about
+        data = self.read_json("run.json")
+        try:
+            return RunSpec(**{**data, "open": tuple(data["open"])})
+        except (KeyError, TypeError):
+            raise self._strange("run.json") from None
+
+    def write_spec(self, spec: RunSpec) -> None:
+        self.write_json("run.json", asdict(spec))
+
+    def read_report(self) -> Report:
+        """The report as it was last written."""
+        try:
+            return Report.from_json(self.read_json("report.json"))
+        except SceneError as error:
+            raise self._strange("report.json", f" ({str(error).removesuffix('.')})") from None
 
     def read_json(self, name: str) -> dict[str, Any]:
         try:
-            return dict(json.loads((self.folder / name).read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
+            data = json.loads((self.folder / name).read_text(encoding="utf-8"))
+            if not isinstance(data, dict):
+                raise ValueError("it holds no table")
+            return data
+        except (OSError, ValueError, RecursionError) as error:
             raise SceneError(f"{self.folder / name} cannot be read ({error}): run the scene again.") from None
+
+    def read_scene(self) -> Scene:
+        """The scene as it is run."""
+        try:
+            return scene_from_dict(self.read_json("scene.json"), self.folder)
+        except SceneError as error:
+            raise self._strange("scene.json", f" ({str(error).removesuffix('.')})") from None
+
+    def _strange(self, name: str, reason: str = "") -> SceneError:
+        """For a file that can be read and makes no sense."""
+        return SceneError(
+            f"{self.folder / name} is damaged, or another version of plisse wrote it{reason}: run the scene again."
+        )
 
     def write_json(self, name: str, data: dict[str, Any]) -> None:
         self._write(name, (json.dumps(data, indent=2) + "\n").encode())
@@ -282,33 +354,45 @@ def pack_geometry(geometry: Geometry) -> dict[str, Any]:
     """A geometry as named arrays, e.g. shell-0-X."""
     out: dict[str, Any] = {"half_spaces": np.array([mesh is None for mesh in geometry.colliders], bool)}
     for i, (mesh, x, pins) in enumerate(zip(geometry.shells, geometry.shell_positions, geometry.pins, strict=True)):
-        out |= {f"shell-{i}-X": mesh.X, f"shell-{i}-triangles": mesh.triangles, f"shell-{i}-x": x}
+        out |= _pack_mesh(f"shell-{i}", mesh) | {f"shell-{i}-x": x}
         out |= {f"shell-{i}-pin-{j}": vertices for j, vertices in enumerate(pins)}
+    for i, regions in enumerate(geometry.regions):
+        out |= {f"shell-{i}-region-{j}": weights for j, weights in enumerate(regions)}
     for i, solid in enumerate(geometry.colliders):
         if solid is not None:
-            out |= {f"collider-{i}-X": solid.X, f"collider-{i}-triangles": solid.triangles}
+            out |= _pack_mesh(f"collider-{i}", solid)
     for i, track in enumerate(geometry.tracks):
         if track is not None:
             out |= {f"collider-{i}-times": track.times, f"collider-{i}-positions": track.positions}
     return out
 
 
+def _pack_mesh(name: str, mesh: Mesh) -> dict[str, Any]:
+    arrays = {entry.name: getattr(mesh, entry.name) for entry in fields(Mesh)}
+    return {f"{name}-{key}": array for key, array in arrays.items() if array is not None}
+
+
 def _unpack_geometry(stored: dict[str, Any]) -> Geometry:
     def mesh(name: str) -> Mesh:
-        return Mesh(stored[f"{name}-X"], stored[f"{name}-triangles"])
+        more = (stored.get(f"{name}-{key}") for key in ("uv", "rest"))
+        return Mesh(stored[f"{name}-X"], stored[f"{name}-triangles"], *more)
 
     shells = tuple(mesh(f"shell-{i}") for i in takewhile(lambda i: f"shell-{i}-X" in stored, count()))
-    pins = [
-        tuple(stored[name] for name in takewhile(stored.__contains__, (f"shell-{i}-pin-{j}" for j in count())))
-        for i in range(len(shells))
-    ]
+    pins, regions = (
+        [
+            tuple(stored[name] for name in takewhile(stored.__contains__, (f"shell-{i}-{what}-{j}" for j in count())))
+            for i in range(len(shells))
+        ]
+        for what in ("pin", "region")
+    )
     numbers = range(len(stored["half_spaces"]))
     colliders = [None if stored["half_spaces"][i] else mesh(f"collider-{i}") for i in numbers]
     samples = [(stored.get(f"collider-{i}-times"), stored.get(f"collider-{i}-positions")) for i in numbers]
     tracks = [None if times is None or places is None else Track(times, places) for times, places in samples]
     return Geometry(
-        shells, tuple(stored[f"shell-{i}-x"] for i in range(len(shells))), tuple(colliders), tuple(pins), tuple(tracks)
-    )
+        shells, tuple(stored[f"shell-{i}-x"] for i in range(len(shells))), tuple(colliders), tuple(pins), tuple(tracks),
+        regions=tuple(regions) if any(regions) else (),
+    )  # fmt: skip
 
 
 def _partial(name: str) -> str:

@@ -11,8 +11,9 @@ import numpy as np
 from plisse.contact.check import Detector
 from plisse.core.potential import Clock
 from plisse.core.state import Checkpoint, State
-from plisse.progressive.assemble import System
+from plisse.progressive.report import LevelReport
 from plisse.solve.newton import Newton
+from plisse.solve.problem import Problem
 
 HISTORY = ("residual", "energy", "force_balance", "contacts", "step_length")
 PARTS = ("elastic", "contact", "ccd", "linear")
@@ -37,15 +38,14 @@ class Tally:
     """Watches the states of a level."""
 
     detector: Detector
-    system: System
+    problem: Problem
     every: int = 10  # states between two checks by the independent detector
     counts: Counts = field(default_factory=Counts)
     last_checked: State | None = field(default=None, repr=False)
 
     @classmethod
-    def of(cls, system: System, every: int) -> Tally:
-        mesh = system.everything
-        return cls(Detector(mesh.X, mesh.edges, mesh.triangles, system.n_shell), system, every)
+    def of(cls, problem: Problem, every: int) -> Tally:
+        return cls(Detector.of(problem), problem, every)
 
     def look(self, state: State, *, final: bool = False) -> None:
         """Counts a Newton iterate; looks closely at some of them and at the final one."""
@@ -59,19 +59,19 @@ class Tally:
         self.last_checked = state
         n.checked += 1
         n.intersections += self.detector.count(state.x)
-        near = self.system.min_distance_over_offset(state.x)
+        near = self.problem.clearance(state.x)
         if np.isfinite(near):
             n.distance = float(near) if n.distance is None else min(n.distance, float(near))
-        limit = self.system.strain_limit
+        limit = self.problem.strain_limit
         if limit is not None:
-            n.stretch = max(n.stretch, limit.max_stretch_over_limit(state.x[: self.system.n_shell]))
+            n.stretch = max(n.stretch, limit.max_stretch_over_limit(self.problem.bodies.simulated_part(state.x)))
 
 
 @dataclass
 class LevelRun:
     """A level at work. state: after its last complete step; began: when, on the clock of perf_counter [s].
 
-    last: number of the last step; tol: its tolerance [m/s]; placed: whether its system was made with start positions.
+    last: number of the last step; tol: its tolerance [m/s]; placed: whether its problem was made with start positions.
     """
 
     tally: Tally
@@ -95,12 +95,12 @@ class LevelRun:
             self.clock.seconds.update(line["split"])
             self.newton.analyses += line["symbolic"]
             self.newton.factorisations += line["numeric"]
-            if self.tally.system.barrier is not None:
-                self.tally.system.barrier.builds += line["candidates"]
+            if self.tally.problem.barrier is not None:
+                self.tally.problem.barrier.builds += line["candidates"]
 
     def describe_step(self, state: State, frame: int | None) -> dict[str, Any]:
         """A line of the log: the step, and what the level has cost up to it."""
-        now, barrier = time.perf_counter(), self.tally.system.barrier
+        now, barrier = time.perf_counter(), self.tally.problem.barrier
         lap, self.lap = now - self.lap, now
         return {
             "step": state.step,
@@ -119,56 +119,56 @@ class LevelRun:
 
     def checkpoint(self, state: State, *, before: State | None = None, ended: bool = False) -> Checkpoint:
         """The level as it stands after a step; before: the state a step earlier, where the next one needs it."""
-        system = self.tally.system
+        problem = self.tally.problem
         notes = {
             "counts": asdict(self.tally.counts),
             "last": self.last,
             "tol": self.tol,
             "placed": self.placed,
             "ended": ended,
-            "vertices": system.n_shell,
-            "triangles": len(system.shells.triangles),
-            "limited": system.strain_limit is not None,
+            "vertices": problem.bodies.n_simulated,
+            "triangles": problem.simulated_triangles,
+            "limited": problem.strain_limit is not None,
         }
         return Checkpoint(
             state,
             None if before is None else (before.x, before.v),
-            None if system.barrier is None else system.barrier.memory,
+            None if problem.barrier is None else problem.barrier.memory,
             self.newton.memory,
             notes,
         )
 
 
-def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) -> dict[str, Any]:
+def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) -> LevelReport:
     """What the report says of a level: of its last complete step, and of its log up to there."""
     state, notes, counts = at.state, at.notes, Counts(**at.notes["counts"])
     none: dict[str, Any] = {"wall": 0.0, "symbolic": 0, "numeric": 0, "candidates": 0, "split": {}}
     last = steps[-1] if steps else none
     split = {part: round(last["split"].get(part, 0.0), 4) for part in PARTS}
     split["other"] = round(max(last["wall"] - sum(split.values()), 0.0), 4)
-    return {
-        "level": state.level,
-        "vertices": notes["vertices"],
-        "triangles": notes["triangles"],
-        "steps": state.step,
-        "newton_iterations": state.newton_iterations,
-        "wall_s": round(last["wall"], 3),
-        "stalled": state.stalled,
-        "converged": counts.unconverged == 0 if dynamic else state.converged,
-        "residual": state.residual,
-        "force_balance": state.force_balance,
-        "energy": state.energy,
-        "intersections": counts.intersections,
-        "states_checked": counts.checked,
-        "contacts": state.contacts,
-        "unconverged_steps": counts.unconverged if dynamic else None,
-        "missed_keyframes": counts.missed if dynamic else state.missed,
-        "min_distance_over_offset": counts.distance,
-        "max_stretch_over_limit": counts.stretch if notes["limited"] else None,
-        "time_split": split,
-        "linear_split": {part: round(last["split"].get(part, 0.0), 4) for part in LINEAR},
-        "symbolic_factorisations": last["symbolic"],
-        "numeric_factorisations": last["numeric"],
-        "candidate_builds": last["candidates"],
-        "history": {name: [line[name] for line in steps] for name in HISTORY},
-    }
+    return LevelReport(
+        level=state.level,
+        vertices=notes["vertices"],
+        triangles=notes["triangles"],
+        steps=state.step,
+        newton_iterations=state.newton_iterations,
+        wall_s=round(last["wall"], 3),
+        stalled=state.stalled,
+        converged=counts.unconverged == 0 if dynamic else state.converged,
+        residual=state.residual,
+        force_balance=state.force_balance,
+        energy=state.energy,
+        intersections=counts.intersections,
+        states_checked=counts.checked,
+        contacts=state.contacts,
+        unconverged_steps=counts.unconverged if dynamic else None,
+        missed_keyframes=counts.missed if dynamic else state.missed,
+        min_distance_over_offset=counts.distance,
+        max_stretch_over_limit=counts.stretch if notes["limited"] else None,
+        time_split=split,
+        linear_split={part: round(last["split"].get(part, 0.0), 4) for part in LINEAR},
+        symbolic_factorisations=last["symbolic"],
+        numeric_factorisations=last["numeric"],
+        candidate_builds=last["candidates"],
+        history={name: [line[name] for line in steps] for name in HISTORY},
+    )

@@ -9,6 +9,8 @@ import numpy as np
 
 from plisse.core.mesh import Floats
 from plisse.core.state import State
+from plisse.progressive.scene_problem import SceneProblem
+from plisse.scene.geometry import scene_size
 from plisse.scene.scene import Scene
 
 SHORT, SHORT_STEPS = 1e-3, 8  # a step length below this, so many iterates in a row, has collapsed
@@ -41,6 +43,12 @@ class Watch:
         self._recent: Floats | None = None
         self._residuals: deque[float] = deque(maxlen=2 * PATIENCE)
         self._earlier: Floats | None = None  # positions some steps ago (n, 3) [m], to see what goes away
+
+    @classmethod
+    def of(cls, problem: SceneProblem, *, tol: float) -> Watch:
+        """The watch over a level's problem that is solved to a tolerance [m/s]."""
+        places, size = problem.bodies.name_vertices, scene_size([problem.shells])
+        return cls(problem.scene, problem.reach, problem.last_key, places, tol=tol, size=size)
 
     def see(self, state: State) -> str | None:
         """A sentence the first time that a reason shows, None otherwise."""
@@ -91,14 +99,16 @@ class Watch:
             if way.max() > AWAY * self._size:
                 return (
                     f"vertex {self._places((int(way.argmax()),))} has moved by {way.max():.2g} m and keeps moving: "
-                    "nothing holds that part; add a pin, a floor, a collider below it or friction, or leave it out with object."
+                    "nothing holds that part; add a pin, a floor, a collider below it or friction, or leave it out "
+                    "with object."
                 )
         settings = self._scene.contact
-        if settings.friction > 0.0 and state.contacts:
+        rough = any(self._scene.friction_of(shell) > 0.0 for shell in self._scene.shells)
+        if rough and state.contacts:
             return (
-                f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: contacts alternate between sticking and slipping; try "
-                f"a larger contact.friction_speed than {settings.friction_speed:g} m/s, a smaller time.h, or a larger "
-                "solver.tol."
+                f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: contacts alternate between sticking "
+                f"and slipping; try a larger contact.friction_speed than {settings.friction_speed:g} m/s, a smaller "
+                "time.h, or a larger solver.tol."
             )
         return (
             f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: the shape oscillates or "

@@ -9,6 +9,7 @@ from plisse.core.mesh import Floats
 from plisse.core.record import Record, factors, flag, settle, table, tables, three, turn, word
 from plisse.core.values import Vector
 from plisse.scene.schedule import Keyframe, check_motion, pose, rotation, transform_points
+from plisse.scene.settings import own_friction
 from plisse.scene.sources import MeshSource
 
 
@@ -49,6 +50,7 @@ class Collider(Record):
         "it is the same on all levels; meshes only",
         default=False,
     )
+    friction: float | None = own_friction()
 
     def check(self) -> None:
         if (self.mesh is None) == (self.half_space is None):

@@ -16,7 +16,8 @@ class Geometry:
     shells: rest meshes, scaled but not placed. shell_positions: their start in the world [m], (n, 3) each.
     colliders: meshes placed in the world at time 0, None for a half-space. pins: vertices (k,) of each pin of each
     shell. tracks: how each collider's vertices move, None where they do not follow a sequence. notes: what was done to
-    the meshes, in sentences.
+    the meshes, in sentences. regions: weight of each vertex, from 0 to 1, in each region of each shell, (n,) each;
+    empty where no shell has one.
     """
 
     shells: tuple[Mesh, ...]
@@ -25,11 +26,17 @@ class Geometry:
     pins: tuple[tuple[Ints, ...], ...]
     tracks: tuple[Track | None, ...] = ()
     notes: tuple[str, ...] = ()
+    regions: tuple[tuple[Floats, ...], ...] = ()
 
     @property
     def solids(self) -> list[Mesh]:
         """The colliders that are meshes."""
         return [mesh for mesh in self.colliders if mesh is not None]
+
+    @property
+    def placed(self) -> Floats:
+        """Where everything starts [m], shells first, then mesh colliders, shape (n, 3)."""
+        return np.concatenate([*self.shell_positions, *(mesh.X for mesh in self.solids)])
 
     @property
     def solid_tracks(self) -> list[Track | None]:

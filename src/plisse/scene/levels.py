@@ -8,8 +8,7 @@ from plisse.core.values import Choice
 
 PROLONGATIONS = ("linear", "loop")
 METHODS = ("progressive", "cascadic", "direct", "plain")
-PRECONDITIONERS = ("level", "galerkin")
-MOST = 8  # levels
+MOST = 16  # levels
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,8 @@ class Levels(Record):
     )  # fmt: skip
     prolongation: str | None = choice(
         "map from a coarse level to finer ones, by midpoints or by Loop's rule: for its elasticity, for the start of "
-        "the next level, and for the finer rest shapes; curved rest shapes always use Loop's rule",
+        "the next level, and for the finer rest shapes; curved rest shapes always use Loop's rule, those with seams "
+        "midpoints",
         PROLONGATIONS, default=None, told='`"linear"` (`"paper"`: `"loop"`)',
     )  # fmt: skip
     compression: float | str | None = number(
@@ -68,11 +68,6 @@ class Levels(Record):
         "how many levels above its own a level's elasticity is evaluated, at most up to the finest",
         default=None, told="up to the finest level",
     )  # fmt: skip
-    preconditioner: str = choice(
-        "Hessian of a coarse level: that of its own mesh, or P₁ᵀ H₁ P₁ of one level up",
-        PRECONDITIONERS,
-        default="level",
-    )
     coarse_tol: float | None = number(
         None,
         "tolerance of levels below the finest, as a fraction of `solver.tol`",

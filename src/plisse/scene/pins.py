@@ -1,7 +1,8 @@
-"""Vertices that are held or led along a motion."""
+"""Selections of vertices, and pins: vertices that are held or led along a motion."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ SLACK = 1e-9
 # A boundary that turns by more than this at a vertex has a corner there [degrees].
 CORNER = 45.0
 
+Values = TypeVar("Values")
+
 
 @dataclass(frozen=True)
 class Ball(Record):
@@ -29,8 +32,11 @@ class Ball(Record):
 
 
 @dataclass(frozen=True)
-class Pin(Record):
-    """Vertices of a shell, selected by exactly one criterion; without motion they are held in place."""
+class Selection(Record):
+    """Exactly one way to select vertices of a shell."""
+
+    what: ClassVar[str]  # what messages call it
+    selectors: ClassVar[tuple[str, ...]] = ("vertices", "ids", "group", "box", "sphere", "corners", "boundary")
 
     vertices: tuple[int, ...] | None = indices("vertex numbers, counted from 0 in the order of the mesh", default=None)
     ids: str | None = word(
@@ -48,6 +54,23 @@ class Pin(Record):
         "m", "with `corners` or `boundary`: only the corner, or the boundary loop, nearest to this point at the start",
         default=None, told="all corners or loops",
     )  # fmt: skip
+
+    def check(self) -> None:
+        if sum(getattr(self, name) not in (None, False) for name in self.selectors) != 1:
+            *most, last = self.selectors
+            raise SceneError(f"A {self.what} needs exactly one of {', '.join(most)} and {last}: give one.")
+        if self.near is not None and not (self.corners or self.boundary):
+            raise SceneError(
+                "near chooses among corners or boundary loops: use it with corners or boundary, or remove it."
+            )
+
+
+@dataclass(frozen=True)
+class Pin(Selection):
+    """Vertices of a shell, selected by exactly one criterion; without motion they are held in place."""
+
+    what: ClassVar[str] = "pin"
+
     motion: tuple[Keyframe, ...] = tables(Keyframe, "motion", "keyframes that the vertices follow")
     pivot: Vector | None = three(
         "m", "centre of the motion's rotation and scaling", default=None, told="the shell's `translate`"
@@ -55,19 +78,11 @@ class Pin(Record):
 
     def check(self) -> None:
         settle(self, motion=check_motion(self.motion))
-        given = [getattr(self, name) is not None for name in ("vertices", "ids", "group", "box", "sphere")]
-        if sum((*given, self.corners, self.boundary)) != 1:
-            raise SceneError(
-                "A pin needs exactly one of vertices, ids, group, box, sphere, corners and boundary: give one."
-            )
-        if self.near is not None and not (self.corners or self.boundary):
-            raise SceneError(
-                "near chooses among corners or boundary loops: use it with corners or boundary, or remove it."
-            )
+        super().check()
 
 
 def select_vertices(
-    pin: Pin,
+    by: Selection,
     mesh: Mesh,
     positions: Floats,
     *,
@@ -76,60 +91,64 @@ def select_vertices(
     groups: Mapping[str, Ints] | None = None,
     listed: Sequence[int] | None = None,
 ) -> Ints:
-    """Sorted indices of the pinned vertices, shape (k,); positions: placed at the start [m], shape (n, 3).
+    """Sorted indices of the selected vertices, shape (k,); positions: placed at the start [m], shape (n, 3).
 
     vertex_of_id: the mesh's vertex of each vertex of its file, −1 where it was dropped. groups: the mesh's vertices by
-    name. listed: what the pin's file of ids holds.
+    name. listed: what the selection's file of ids holds.
     """
-    numbers = pin.vertices if pin.ids is None else listed
+    who = f"A {by.what} of {name}"
+    numbers = by.vertices if by.ids is None else listed
     if numbers is not None:
-        chosen = _by_number(np.asarray(numbers, dtype=np.int64), len(mesh.X), name, vertex_of_id)
-    elif pin.group is not None:
-        known = groups or {}
-        if pin.group not in known:
-            have = f"its mesh has {', '.join(sorted(known)[:12])}" if known else "its mesh has none"
-            raise SceneError(
-                f'A pin of {name} names the vertex group "{pin.group}"{suggest(pin.group, known)}, but {have}: correct '
-                "the name or export the mesh with its groups."
-            )
-        chosen = known[pin.group].astype(np.int64)
-    elif pin.box is not None:
-        least, greatest = np.array(pin.box)
+        chosen = _by_number(np.asarray(numbers, dtype=np.int64), len(mesh.X), who, vertex_of_id)
+    elif by.group is not None:
+        chosen = find_named(by.group, groups or {}, who, "group").astype(np.int64)
+    elif by.box is not None:
+        least, greatest = np.array(by.box)
         inside = (positions >= least - SLACK) & (positions <= greatest + SLACK)
         chosen = np.flatnonzero(inside.all(axis=1))
-    elif pin.sphere is not None:
-        distance = np.linalg.norm(positions - np.array(pin.sphere.center), axis=1)
-        chosen = np.flatnonzero(distance <= pin.sphere.radius + SLACK)
+    elif by.sphere is not None:
+        distance = np.linalg.norm(positions - np.array(by.sphere.center), axis=1)
+        chosen = np.flatnonzero(distance <= by.sphere.radius + SLACK)
     else:
-        chosen = _on_boundary(pin, mesh, positions)
+        chosen = _on_boundary(by, mesh, positions)
     if len(chosen) == 0:
-        raise SceneError(f"A pin of {name} selects no vertex: move or enlarge its selection.")
+        raise SceneError(f"{who} selects no vertex: move or enlarge its selection.")
     return chosen.astype(np.int32)
 
 
-def _by_number(numbers: Longs, size: int, name: str, vertex_of_id: Ints | None) -> Longs:
+def find_named(name: str, known: Mapping[str, Values], who: str, kind: str) -> Values:
+    """What a mesh holds of its vertices under a name; a SceneError where it has no such group or attribute."""
+    if name not in known:
+        have = f"its mesh has {', '.join(sorted(known)[:12])}" if known else "its mesh has none"
+        raise SceneError(
+            f'{who} names the vertex {kind} "{name}"{suggest(name, known)}, but {have}: correct the name or export the '
+            f"mesh with its {kind}s."
+        )
+    return known[name]
+
+
+def _by_number(numbers: Longs, size: int, who: str, vertex_of_id: Ints | None) -> Longs:
     chosen: Longs = np.unique(numbers)
     last = (size if vertex_of_id is None else len(vertex_of_id)) - 1
     if len(chosen) and (chosen[-1] > last or chosen[0] < 0):
         wrong = chosen[-1] if chosen[-1] > last else chosen[0]
-        raise SceneError(f"A pin of {name} names vertex {wrong}, but vertices go from 0 to {last}: correct the list.")
+        raise SceneError(f"{who} names vertex {wrong}, but vertices go from 0 to {last}: correct the list.")
     if vertex_of_id is None:
         return chosen
     found = vertex_of_id[chosen].astype(np.int64)
     if (found < 0).any():
-        raise SceneError(
-            f"A pin of {name} names vertex {chosen[np.argmax(found < 0)]}, which no triangle uses: correct the list."
-        )
+        wrong = chosen[np.argmax(found < 0)]
+        raise SceneError(f"{who} names vertex {wrong}, which no triangle uses: correct the list.")
     return np.unique(found)
 
 
-def _on_boundary(pin: Pin, mesh: Mesh, positions: Floats) -> Longs:
+def _on_boundary(by: Selection, mesh: Mesh, positions: Floats) -> Longs:
     boundary = np.unique(mesh.boundary_edges).astype(np.int64)
-    chosen = boundary[_turns_sharply(mesh)[boundary]] if pin.corners else boundary
-    if pin.near is None or len(chosen) == 0:
+    chosen = boundary[_turns_sharply(mesh)[boundary]] if by.corners else boundary
+    if by.near is None or len(chosen) == 0:
         return chosen
-    nearest = chosen[np.argmin(np.linalg.norm(positions[chosen] - np.array(pin.near), axis=1))]
-    if pin.corners:
+    nearest = chosen[np.argmin(np.linalg.norm(positions[chosen] - np.array(by.near), axis=1))]
+    if by.corners:
         return np.array([nearest])
     i, j = mesh.boundary_edges.T
     links = coo_array((np.ones(len(i), np.int8), (i, j)), shape=(len(mesh.X), len(mesh.X)))

@@ -14,8 +14,9 @@ from plisse.scene.loads import Pressure, Wind
 from plisse.scene.materials import Material
 from plisse.scene.pins import Pin
 from plisse.scene.presets import DEFAULT_MATERIAL, PRESETS
-from plisse.scene.settings import Contact, Solver, Time
-from plisse.scene.sources import MeshSource
+from plisse.scene.regions import Region
+from plisse.scene.settings import Contact, Solver, Time, own_friction
+from plisse.scene.sources import MeshSource, SavedFrame
 
 
 @dataclass(frozen=True)
@@ -36,15 +37,50 @@ class Shell(Record):
         "height of its lowest vertex above the highest one of what it rests on (without `rest_on`: of all colliders)",
         default=None, told="with `rest_on`, just enough not to touch", above=0,
     )  # fmt: skip
+    rest: str | None = word(
+        "rest shape where the mesh is only the start: a mesh file with the same faces in the same order, whose "
+        "vertices may be split along seams, or `\"uv\"`, the mesh's texture coordinates; `unit`, `up` and `scale` "
+        "apply to both",
+        default=None, told="the mesh itself",
+    )  # fmt: skip
+    uv_unit: float | None = number(
+        "m", 'with `rest = "uv"`: length of one unit of the texture coordinates', default=None, told="none", above=0
+    )
+    start: SavedFrame | None = table(
+        SavedFrame,
+        "start from a frame of an earlier run, where it is in the world; everything else is placed as if the shell "
+        "started from its mesh",
+        default=None,
+    )
     velocity: Vector = three("m/s", "initial velocity of all free vertices; dynamics only", default=(0.0, 0.0, 0.0))
     material: Material = table(
         Material, "name of a preset, or a table", default=PRESETS[DEFAULT_MATERIAL], told=f'`"{DEFAULT_MATERIAL}"`'
     )
     pins: tuple[Pin, ...] = tables(Pin, "pin", "vertices that are held or moved")
     pressure: Pressure | None = table(Pressure, "closed shells only: a number or a table", default=None)
+    friction: float | None = own_friction()
+    regions: tuple[Region, ...] = tables(Region, "region", "parts with other materials")
 
     def check(self) -> None:
-        settle(self, pins=tuple(self.pins))
+        settle(self, pins=tuple(self.pins), regions=tuple(self.regions))
+        for i, region in enumerate(self.regions):
+            try:
+                region.over(self.material)
+            except SceneError as error:
+                raise SceneError(f"region.{i}: {error}") from None
+        if self.rest == "uv" and self.uv_unit is None:
+            raise SceneError(
+                'rest = "uv" needs the length of one unit of the texture coordinates: add uv_unit = "1 m".'
+            )
+        if self.rest != "uv" and self.uv_unit is not None:
+            raise SceneError('uv_unit applies only to rest = "uv": remove it or set rest.')
+        if self.rest == "uv" and len(set(self.scale)) > 1:
+            raise SceneError('rest = "uv" has no axes along which to scale it differently: give scale one number.')
+
+    @property
+    def materials(self) -> tuple[Material, ...]:
+        """The shell's material, then those of its regions."""
+        return (self.material, *(region.over(self.material) for region in self.regions))
 
 
 @dataclass(frozen=True)
@@ -98,6 +134,10 @@ class Scene(Record):
             raise SceneError(
                 'So far, only statics can have several levels: set time.mode = "static" or hierarchy.levels = 1.'
             )
+
+    def friction_of(self, body: Shell | Collider) -> float:
+        """Coulomb's μ of a body: its own, or the scene's."""
+        return self.contact.friction if body.friction is None else body.friction
 
     @property
     def last_key(self) -> float:

@@ -2,25 +2,25 @@
 
 import json
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from plisse.core.record import Entry, entries
 from plisse.core.units import UNITS
-from plisse.core.values import Choice, Json, Number
+from plisse.core.values import Json, Kind, Number, Word
 from plisse.scene.colliders import Collider, HalfSpace
 from plisse.scene.levels import Levels
 from plisse.scene.loads import Pressure, Wind
 from plisse.scene.materials import Material
 from plisse.scene.pins import Ball, Pin
 from plisse.scene.presets import PRESETS
+from plisse.scene.regions import Region
 from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Keyframe
 from plisse.scene.settings import Contact, Solver, Time
-from plisse.scene.sources import MeshSource
-from plisse.shapes.catalogue import SHAPES, shape_fields
-from plisse.shapes.parameters import ShapeField
+from plisse.scene.sources import MeshSource, SavedFrame
+from plisse.shapes.catalogue import FLOOR_HEIGHT, PARAMETERS, SHAPES
 
 # every table of a scene file: its heading, the record that it fills
 TABLES: tuple[tuple[str, type], ...] = (
@@ -30,7 +30,9 @@ TABLES: tuple[tuple[str, type], ...] = (
     ("material = { … }", Material),
     ("pressure = { … }", Pressure),
     ("[[shell.pin]]", Pin),
+    ("[[shell.region]]", Region),
     ("sphere = { … }", Ball),
+    ("start = { … }", SavedFrame),
     ("[[collider]]", Collider),
     ("half_space = { … }", HalfSpace),
     ("[[collider.motion]] and [[shell.pin.motion]]", Keyframe),
@@ -55,12 +57,25 @@ Translation, scale and the three angles are each interpolated linearly, so that 
 turns. After the last key a body rests. In statics, time advances by `time.h` per step, and equilibrium is sought after
 the last key."""
 
+REGIONS = """\
+A vertex's weight w blends each value from that of the shell's material, at w = 0, to that of the region, at w = 1:
+(1 − w) × the shell's + w × the region's. Selected vertices have the weight 1, all others 0. A triangle takes the mean
+of its corners' weights, a hinge the mean of its two triangles', and on finer levels a midpoint the mean of both ends of
+its edge. The region's values are its own keys and those of its `material`; others stay as they are, keyframed ones too.
+Where regions overlap, each is blended over those before it. `strain_limit` is not blended: it is the region's in
+triangles whose corners all have the weight 1."""
+
 PLACES = """\
 A generated collider without `translate` is centred below the shells, 1 cm (more for thick shells) under their lowest
 vertex, unless a shell rests on it; a `floor` without `height` lies just as far below everything else. A shell with
 `rest_on` or `drop_height` is placed above what it rests on. Contact acts between shells, within each shell, and between
 shells and colliders; colliders pass through each other, and fixed pins are not checked against colliders. On a finer
 level, the midpoint of an edge is pinned if both of its ends are pinned by the same pin."""
+
+
+SHAPE_NOTE = """\
+Centred at the origin, facing outwards or up. Flat shapes have themselves as texture coordinates, the longer side from 0
+to 1; open cylinders are unrolled, the circumference from 0 to 1."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +88,8 @@ class Row:
     text: str
 
 
-def _rows(record: type) -> Iterator[Row]:
-    for entry in entries(record):
+def _rows(keys: Iterable[Entry]) -> Iterator[Row]:
+    for entry in keys:
         unit = entry.kind.unit if entry.kind is not None else None
         limits = f" ({entry.kind.describe()})" if entry.kind is not None and _has_limits(entry) else ""
         yield Row(entry.key, unit or "", _default(entry), entry.text + limits)
@@ -101,12 +116,6 @@ def _toml(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, str) else f"{value:g}"
 
 
-def _shape_row(field: ShapeField) -> Row:
-    default = "none" if field.default is None else f"`{_toml(field.default)}`"
-    choices = f" ({Choice(field.choices).describe()})" if field.choices else ""
-    return Row(field.name, field.unit or "", default, field.text + choices)
-
-
 def _first_line(thing: Any) -> str:
     return " ".join((thing.__doc__ or "").partition("\n\n")[0].split())
 
@@ -115,14 +124,11 @@ def as_text() -> str:
     """For a terminal."""
     out = []
     for heading, record in TABLES:
-        out += [heading, *_aligned(list(_rows(record))), ""]
-    for name in SHAPES:
-        out += [f'shape = "{name}"', *_aligned([_shape_row(field) for field in shape_fields(name)]), ""]
-    out += ['shape = "floor" (colliders only)', *_aligned([_FLOOR]), ""]
+        out += [heading, *_aligned(list(_rows(entries(record)))), ""]
+    for name, parameters in PARAMETERS.items():
+        out += [f'shape = "{name}"', *_aligned(list(_rows(parameters.values()))), ""]
+    out += ['shape = "floor" (colliders only)', *_aligned(list(_rows([FLOOR_HEIGHT]))), ""]
     return "\n".join(out)
-
-
-_FLOOR = Row("height", "m", "below everything else", "of the level plane")
 
 
 def _aligned(rows: list[Row]) -> list[str]:
@@ -149,22 +155,24 @@ def as_markdown() -> str:
     ]
     for heading, record in TABLES:
         level = "##" if heading.startswith(("[", "Top")) and "." not in heading else "###"
-        title = heading if not heading.startswith(("[", "material", "pressure", "sphere", "half")) else f"`{heading}`"
-        out += [f"{level} {title}", _first_line(record), _markdown_table(list(_rows(record)))]
+        title = f"`{heading}`" if heading.startswith("[") or "=" in heading else heading
+        out += [f"{level} {title}", _first_line(record), _markdown_table(entries(record))]
         if record is Material:
             out.append(
                 f"`preset` names one of {', '.join(f'`{name}`' for name in PRESETS)}; the other keys override its "
                 'values: `material = { preset = "cotton", thickness = "0.1 mm" }`. Without it, the keys marked '
                 "required must be given."
             )
+        if record is Region:
+            out.append(REGIONS)
         if record is Collider:
             out.append(PLACES)
         if record is Keyframe:
             out.append(KEYFRAMES)
-    out += ["## Shapes", "Centred at the origin, facing outwards or up."]
+    out += ["## Shapes", SHAPE_NOTE]
     for name, function in SHAPES.items():
-        out += [f"### `{name}`", _first_line(function), _markdown_table([_shape_row(f) for f in shape_fields(name)])]
-    out += ["### `floor`", "A level half-space; colliders only.", _markdown_table([_FLOOR])]
+        out += [f"### `{name}`", _first_line(function), _markdown_table(PARAMETERS[name].values())]
+    out += ["### `floor`", "A level half-space; colliders only.", _markdown_table([FLOOR_HEIGHT])]
     return "\n\n".join(_wrapped(part) for part in out) + "\n"
 
 
@@ -172,9 +180,9 @@ def _wrapped(text: str) -> str:
     return text if text.startswith(("|", "#", "<")) else textwrap.fill(text, 120, break_long_words=False)
 
 
-def _markdown_table(rows: list[Row]) -> str:
+def _markdown_table(keys: Iterable[Entry]) -> str:
     lines = ["| key | unit | default | meaning |", "|---|---|---|---|"]
-    lines += [f"| `{row.key}` | {row.unit} | {row.default} | {row.text} |" for row in rows]
+    lines += [f"| `{row.key}` | {row.unit} | {row.default} | {row.text} |" for row in _rows(keys)]
     return "\n".join(lines)
 
 
@@ -192,8 +200,10 @@ def _object(record: type) -> Json:
     properties = {entry.key: _property(entry) for entry in entries(record)}
     required = [entry.key for entry in entries(record) if entry.required and record is not Material]
     if record in (Shell, Collider):
-        properties |= {entry.key: _property(entry) for entry in entries(MeshSource)} | _shape_properties()
-        properties["shape"] = {"enum": [*SHAPES, *(["floor"] if record is Collider else [])]}
+        shapes = PARAMETERS | ({"floor": {"height": FLOOR_HEIGHT}} if record is Collider else {})
+        source = {entry.key: _property(entry) for entry in entries(MeshSource)} | _shape_properties(shapes)
+        properties |= {key: value for key, value in source.items() if key not in properties}
+        properties["shape"] = {"enum": [*shapes]}
     if record is Material:
         properties["preset"] = {"enum": list(PRESETS), "description": "whose values the other keys override"}
     if record is Scene:
@@ -212,6 +222,8 @@ def _property(entry: Entry) -> Json:
             value = {"anyOf": [{"enum": list(PRESETS)}, value]}
         if entry.inner is Pressure:
             value = {"anyOf": [Number("Pa").json(), _keys(Number("Pa").json()), value]}
+        if entry.inner is SavedFrame:
+            value = {"anyOf": [Word().json(), value]}
     else:
         assert entry.kind is not None
         value = entry.kind.json()
@@ -232,34 +244,19 @@ def _keys(value: Json) -> Json:
     return {"type": "array", "items": key, "minItems": 1}
 
 
-def _shape_properties() -> dict[str, Json]:
-    """Parameters of all shapes; one that several have may be what any of them takes."""
-    found: dict[str, list[tuple[str, ShapeField]]] = {}
-    for shape in SHAPES:
-        for field in shape_fields(shape):
-            found.setdefault(field.name, []).append((shape, field))
+def _shape_properties(shapes: Mapping[str, Mapping[str, Entry]]) -> dict[str, Json]:
+    """Parameters of these shapes; one that several have may be what any of them takes."""
+    found: dict[str, list[tuple[str, Kind, str]]] = {}
+    for shape, parameters in shapes.items():
+        for entry in parameters.values():
+            assert entry.kind is not None
+            found.setdefault(entry.key, []).append((shape, entry.kind, entry.text))
     out: dict[str, Json] = {}
     for name, uses in found.items():
-        kinds = [_shape_value(field) for _, field in uses]
+        kinds = [kind.json() for _, kind, _ in uses]
         distinct = [kind for i, kind in enumerate(kinds) if kind not in kinds[:i]]
         value = distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
-        texts = dict.fromkeys(f"{field.text}{f' [{field.unit}]' if field.unit else ''}" for _, field in uses)
-        shapes = ", ".join(shape for shape, _ in uses)
-        out[name] = value | {"description": f"{'; '.join(texts)} (of {shapes})"}
+        texts = dict.fromkeys(f"{text}{f' [{kind.unit}]' if kind.unit else ''}" for _, kind, text in uses)
+        owners = ", ".join(shape for shape, _, _ in uses)
+        out[name] = value | {"description": f"{'; '.join(texts)} (of {owners})"}
     return out
-
-
-def _shape_value(field: ShapeField) -> Json:
-    number, whole = Number(field.unit).json(), {"type": "integer"}
-    match field.kind:
-        case "choice":
-            return {"enum": list(field.choices)}
-        case "flag":
-            return {"type": "boolean"}
-        case "count":
-            return whole
-        case "counts":
-            return {"anyOf": [whole, {"type": "array", "items": whole, "minItems": 2, "maxItems": 2}]}
-        case "lengths":
-            return {"anyOf": [number, {"type": "array", "items": number, "minItems": 3, "maxItems": 3}]}
-    return number

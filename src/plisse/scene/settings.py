@@ -1,8 +1,12 @@
 """Settings of contact, the solver and time."""
 
 from dataclasses import dataclass
+from typing import Any
 
+from plisse.core.errors import SceneError
 from plisse.core.record import Record, choice, count, flag, number
+
+MOST_STEPS = 10_000_000  # of motion: a slip of the keyboard beyond that
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,7 @@ class Contact(Record):
         "m",
         "ξ: smallest distance, which is never reached",
         default=None,
-        told="thickness of the thinnest shell",
+        told="thickness of the thinnest shell or region",
         above=0,
     )
     stiffness: float | None = number(
@@ -29,9 +33,22 @@ class Contact(Record):
         "dynamics plus 10 × the pressure that stops the heaviest sheet in one step",
         default=None, told="from the loads", above=0,
     )  # fmt: skip
-    friction: float = number(None, "Coulomb's friction coefficient μ", default=0.3, least=0)
+    friction: float = number(
+        None,
+        "Coulomb's friction coefficient μ of every body that has none of its own; two bodies rub with √(μ₁ μ₂)",
+        default=0.3,
+        least=0,
+    )
     friction_speed: float = number("m/s", "slip speed at which friction is fully developed", default=1e-3, above=0)
     enabled: bool = flag("`false` turns all contact off, and with it the guarantee", default=True)
+
+
+def own_friction() -> Any:
+    """The field with which a body takes another coefficient of friction than the scene's."""
+    return number(
+        None, "Coulomb's μ of this body; two bodies rub with √(μ₁ μ₂), so that 0 slides on everything", default=None,
+        told="`contact.friction`", least=0,
+    )  # fmt: skip
 
 
 def choose_lengths(contact: Contact, *, thinnest: float, size: float) -> tuple[float, float]:
@@ -59,6 +76,20 @@ class Solver(Record):
         ("auto", "pardiso", "superlu", "cholmod"),
         default="auto",
     )
+    precision: str = choice(
+        '`"mixed"` factorises in single precision and iterates in double precision to a relative residual of 1e-6: '
+        'faster, and with less memory, but with PARDISO only; `"auto"` is `"mixed"` from 2,000 free vertices on where '
+        'PARDISO is in use, else `"double"`',
+        ("auto", "double", "mixed"),
+        default="auto",
+    )
+
+    def check(self) -> None:
+        if self.precision == "mixed" and self.linear in ("superlu", "cholmod"):
+            raise SceneError(
+                f'solver.precision = "mixed" needs PARDISO: leave out solver.linear = "{self.linear}", or use '
+                'precision = "double".'
+            )
 
 
 @dataclass(frozen=True)
@@ -73,6 +104,13 @@ class Time(Record):
     frame_every: int | None = count(
         "steps between frames", default=None, told="1 in dynamics; in statics only the start and the end", least=1
     )
+
+    def check(self) -> None:
+        if self.mode == "dynamic" and self.duration / self.step > MOST_STEPS:
+            raise SceneError(
+                f"duration = {self.duration:g} s takes {self.duration / self.step:.3g} steps of h = {self.step:g} s, "
+                f"more than {MOST_STEPS:,}: shorten duration or make h larger."
+            )
 
     @property
     def step(self) -> float:

@@ -1,95 +1,50 @@
-"""Parameters of generated shapes: their kinds, units and texts, read from annotations, and their checks.
+"""Parameters of generated shapes: kinds of values as in the rest of a scene file, read from annotations.
 
-A parameter is annotated with its type, its unit if it has one, and a text: `Annotated[Length, "radius of the rim"]`.
+A parameter is annotated with its type, its kind and a text, `Annotated[float, LENGTH, "radius of the rim"]`, and where
+its default is None with what that means in words.
 """
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
-from types import UnionType
-from typing import Annotated, Any, Literal, get_args, get_origin
+from functools import wraps
+from typing import ParamSpec, get_args
 
 from plisse.core.errors import SceneError
-from plisse.core.units import as_quantity
+from plisse.core.mesh import Mesh
+from plisse.core.record import Entry
+from plisse.core.values import Count, Number
 
-Length = Annotated[float, "m"]
-MaybeLength = Annotated[float | None, "m"]
-Lengths = Annotated[float | tuple[float, float, float], "m"]
+P = ParamSpec("P")
 
-Kind = Literal["number", "count", "counts", "choice", "flag", "lengths"]
-KINDS: dict[Any, Kind] = {
-    float: "number",
-    float | tuple[float, float, float]: "lengths",
-    int: "count",
-    int | tuple[int, int]: "counts",
-    bool: "flag",
-}
+LENGTH = Number("m", above=0)
 # Counts beyond this are a slip of the keyboard, and would only exhaust the memory.
 MOST = 10_000_000
+CELLS = Count(least=1, most=MOST)
 # Vertices that follow from lengths, and that nobody asked for by their number.
 UNASKED = 500_000
+# Every shape by its name, and what it takes.
+SHAPES: dict[str, Callable[..., Mesh]] = {}
+PARAMETERS: dict[str, dict[str, Entry]] = {}
 
 
-@dataclass(frozen=True)
-class ShapeField:
-    """One parameter of a shape.
+def shape(function: Callable[P, Mesh]) -> Callable[P, Mesh]:
+    """Makes a function a shape of that name: it is listed, and its arguments are checked by their kinds."""
+    name, signature = function.__name__, inspect.signature(function, eval_str=True)
+    known: dict[str, Entry] = {}
+    for key, parameter in signature.parameters.items():
+        _, kind, text, told = (*get_args(parameter.annotation), None)[:4]
+        required = parameter.default is parameter.empty
+        known[key] = Entry(key, kind, text, None if required else parameter.default, told, required)
 
-    kind: "number" and "lengths" (one or three) have a unit; "count" is a whole number, "counts" one or two of them;
-    "choice" is one of `choices`, "flag" true or false. A default of None is said in the text.
-    """
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> Mesh:
+        given = signature.bind(*args, **kwargs)
+        for key, value in given.arguments.items():
+            given.arguments[key] = known[key].check(value, place=f"A {name}'s {key}")
+        return function(*given.args, **given.kwargs)
 
-    name: str
-    unit: str | None
-    kind: Kind
-    default: Any
-    text: str
-    choices: tuple[str, ...] = ()
-
-
-def read_fields(function: Callable[..., Any]) -> list[ShapeField]:
-    """The function's parameters in their order."""
-    fields = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        kind_of, *notes = get_args(parameter.annotation)
-        unit, text = notes if len(notes) == 2 else (None, notes[0])
-        choices: tuple[str, ...] = get_args(kind_of) if get_origin(kind_of) is Literal else ()
-        kind: Kind = "choice" if choices else KINDS[_drop_none(kind_of)]
-        fields.append(ShapeField(name, unit, kind, parameter.default, text, choices))
-    return fields
-
-
-def _drop_none(kind: Any) -> Any:
-    """The type without its `| None`."""
-    if not isinstance(kind, UnionType) or type(None) not in get_args(kind):
-        return kind
-    first, *others = (part for part in get_args(kind) if part is not type(None))
-    for other in others:
-        first = first | other
-    return first
-
-
-def convert(shape: str, field: ShapeField, value: Any) -> Any:
-    """The value as the shape's function takes it: quantities with units become numbers in the field's unit."""
-    if field.unit is None:
-        return value
-    place = f"A {shape}'s {field.name}"
-    if isinstance(value, (tuple, list)):
-        return tuple(as_quantity(place, part, field.unit) for part in value)
-    return as_quantity(place, value, field.unit)
-
-
-def check_length(shape: str, key: str, value: Any) -> float:
-    """The value, if it is a positive length [m]."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-        raise SceneError(f"A {shape}'s {key} must be a positive length in metres, not {value!r}.")
-    return float(value)
-
-
-def check_count(shape: str, key: str, value: Any, *, least: int) -> int:
-    """The value, if it is a whole number from `least` on."""
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= MOST:
-        raise SceneError(f"A {shape}'s {key} must be a whole number from {least} to {MOST}, not {value!r}.")
-    return value
+    SHAPES[name], PARAMETERS[name] = checked, known
+    return checked
 
 
 def check_vertices(shape: str, count: float, *, asked: bool) -> None:

@@ -1,5 +1,6 @@
 """Patches of triangles: cut cells, rows, scattered points, filled circles, turned profiles."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +15,13 @@ Flags = npt.NDArray[np.bool_]
 SPREADING = 8
 # Rows of a triangle lattice with edges of length 1 are this far apart.
 ROW = 0.75**0.5
+
+
+def lay_out(mesh: Mesh) -> Mesh:
+    """A flat mesh in the xy plane with its own shape as texture coordinates, its longer side from 0 to 1."""
+    X = mesh.X[:, :2]
+    low, high = X.min(axis=0), X.max(axis=0)
+    return replace(mesh, uv=((X - low) / (high - low).max())[mesh.triangles])
 
 
 def checkerboard(rows: int, columns: int) -> Flags:

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Potential, Sum, frozen
+from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Sum, frozen
 from plisse.core.state import Couplings
-from plisse.solve.linear import LinearSolver, NotPositiveDefinite, make_solver
+from plisse.solve.factors import NotPositiveDefinite
+from plisse.solve.guard import check_linear_system, start_value
+from plisse.solve.linear import LinearSolver, make_solver
 
 ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
 BLOCKED = 1e-3  # a step that its filters cut below this is blocked: they are asked by what
@@ -87,13 +89,13 @@ class Newton:
         and must not be lost. Yielded arrays are read-only.
         """
         x = frozen(x)
-        value = objective.value(x)
+        value = start_value(objective, x, free)
         for _ in range(max_iterations):
             p = self.direction(objective, x, free)
             norm = float(np.linalg.norm(p))
             done = norm <= float(stop)
             allowed = objective.max_step(x, p)
-            blocked = _blocking(objective.parts, x, p) if allowed < BLOCKED else ()
+            blocked = _blocking(objective.limits(x, p)) if allowed < BLOCKED else ()
             taken = self._search(objective, x, p, value, allowed)
             if taken is None:
                 yield Iterate(x, value, norm, 0.0, allowed, HALVINGS, done, stalled=not done, blocked=blocked)
@@ -111,16 +113,15 @@ class Newton:
         hessian = objective.hessian(x)
         now = time.perf_counter()
         values = self._assemble(objective, hessian, x, free)
-        now = start = objective.clock.add("elastic", now)
-        self._factorise(values, objective.clock)
-        now = time.perf_counter()
+        check_linear_system(gradient, hessian, values, objective, x, free)
+        start = objective.clock.add("elastic", now)
         assert self._pattern is not None
         unknowns = self._pattern.rows
         rows = [-gradient[unknowns].ravel(), *(u[unknowns].ravel() for u in hessian.rank_one)]
-        solved = self._solver.solve(np.ascontiguousarray(np.stack(rows)) if len(rows) > 1 else rows[0])
+        del gradient, hessian  # their memory is of use to the factorisation
+        solved = self._solve(values, np.stack(rows) if len(rows) > 1 else rows[0], objective.clock)
         p = np.zeros_like(x)
         p[unknowns] = _with_rank_one(np.atleast_2d(solved), rows[1:]).reshape(-1, 3)
-        objective.clock.add("solve", now)
         objective.clock.add("linear", start)
         return p
 
@@ -134,7 +135,7 @@ class Newton:
         values = self._pattern.assemble(hessian, fixed=fixed)
         if values is None:
             moving = [block.nodes for block in hessian.blocks if not any(block.nodes is nodes for nodes in fixed)]
-            self._use(self._base.including([*moving, *_soon(objective.parts, x)]))
+            self._use(self._base.including([*moving, *objective.soon(x)]))
             values = self._pattern.assemble(hessian, fixed=fixed)
             assert values is not None
         return values
@@ -143,22 +144,24 @@ class Newton:
         self._pattern = pattern
         self._analysed = False
 
-    def _factorise(self, values: Floats, clock: Clock) -> None:
+    def _solve(self, values: Floats, rhs: Floats, clock: Clock) -> Floats:
         assert self._pattern is not None
         now = time.perf_counter()
         if not self._analysed:
-            self._solver.analyse(self._pattern.indptr, self._pattern.indices)
+            self._solver.analyse(self._pattern)
             self._analysed = True
             self.analyses += 1
             now = clock.add("symbolic", now)
-        diagonal = self._pattern.indptr[:-1] - 1
+        diagonal = self._pattern.indptr[:-1]
         shift = 0.0
         while True:
             try:
                 self._solver.factorise(values)
                 self.factorisations += 1
-                clock.add("numeric", now)
-                return
+                now = clock.add("numeric", now)
+                solved = self._solver.solve(rhs)
+                clock.add("solve", now)
+                return solved
             except NotPositiveDefinite:
                 # rounding made a semidefinite matrix indefinite: the smallest shift that mends it
                 scale = float(np.abs(values[diagonal]).mean())
@@ -182,9 +185,9 @@ class Newton:
         return None
 
 
-def make_newton(linear: str = "auto", *, threads: int = 1) -> Newton:
-    """Newton's method on the named linear solver."""
-    return Newton(make_solver(linear, threads=threads))
+def make_newton(linear: str = "auto", *, precision: str = "auto", threads: int = 1) -> Newton:
+    """Newton's method on the named linear solver; linear and precision: as in a scene's [solver]."""
+    return Newton(make_solver(linear, precision=precision, threads=threads))
 
 
 def _digest(free: NDArray[np.bool_], fixed: Sequence[Ints]) -> str:
@@ -196,17 +199,13 @@ def _digest(free: NDArray[np.bool_], fixed: Sequence[Ints]) -> str:
     return digest.hexdigest()
 
 
-def _blocking(parts: Sequence[Potential], x: Floats, p: Floats) -> tuple[int, ...]:
+def _blocking(limits: Sequence[tuple[Ints, Floats]]) -> tuple[int, ...]:
     """Vertices of the stencil that allows the shortest step."""
-    found = [pair for part in parts for pair in part.limits(x, p) if len(pair[1])]
+    found = [pair for pair in limits if len(pair[1])]
     if not found:
         return ()
     nodes, steps = min(found, key=lambda pair: float(pair[1].min()))
     return tuple(int(node) for node in nodes[steps.argmin()])
-
-
-def _soon(parts: Sequence[Potential], x: Floats) -> list[Ints]:
-    return [nodes for part in parts for nodes in part.soon(x)]
 
 
 def _with_rank_one(solved: Floats, columns: Sequence[Floats]) -> Floats:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from plisse.contact.friction import Contacts
-from plisse.core.potential import Floats, Hessian, Ints, KronBlocks, Potential
+from plisse.contact.touching import ContactPotential
+from plisse.core.potential import Floats, Hessian, Ints, KronBlocks
 from plisse.kernels import barrier
 
 
-class HalfSpace(Potential):
+class PlaneContact(ContactPotential):
     """Σ κ A b(d) over vertices, d = n·x − n·point: the barrier of the pair contacts against the plane's free side.
 
     vertices (k,) take part, area (k,) [m²] weighs them, kappa [J/m²].
     """
 
-    kind = "contact"
     keep = 0.1  # part of the gap that a step leaves
 
     def __init__(
@@ -80,5 +80,8 @@ class HalfSpace(Potential):
         normals = np.tile(self._n, (len(d), 1))
         return Contacts(nodes, np.ones((len(d), 1)), normals, -2.0 * b1 * d)
 
-    def min_distance_over_offset(self, x: Floats) -> float:
+    def count(self, x: Floats) -> int:
+        return int((self.gaps(x) < self._offset + self._dhat).sum())
+
+    def clearance(self, x: Floats) -> float:
         return float(self.gaps(x).min(initial=np.inf)) / self._offset

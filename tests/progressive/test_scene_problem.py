@@ -1,13 +1,12 @@
 """Several shells in one scene keep their own materials, masses and places."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.progressive.scenes import make_problem
 
-from plisse.loading.scene_file import scene_from_dict
-from plisse.progressive.assemble import System, assemble
+from plisse.progressive.scene_problem import SceneProblem
 
 SHELLS: list[dict[str, Any]] = [
     {"name": "a", "shape": "grid", "vertices": 30, "material": "cotton"},
@@ -19,18 +18,18 @@ SHELLS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
-def system_of(shells: list[dict[str, Any]]) -> System:
-    return assemble(scene_from_dict({"shell": shells}, Path()), ".")
+def problem_of(shells: list[dict[str, Any]]) -> SceneProblem:
+    return make_problem(shells)
 
 
 def test_a_scene_of_several_shells_is_the_sum_of_scenes_of_one() -> None:
-    together, alone = system_of(SHELLS), [system_of([shell]) for shell in SHELLS]
+    together, alone = problem_of(SHELLS), [problem_of([shell]) for shell in SHELLS]
     rng = np.random.default_rng(3)
-    bent = [system.x0 + rng.uniform(-4e-3, 4e-3, system.x0.shape) for system in alone]
+    bent = [problem.x0 + rng.uniform(-4e-3, 4e-3, problem.x0.shape) for problem in alone]
     x = np.concatenate(bent)
-    assert together.mass == pytest.approx(np.concatenate([system.mass for system in alone]))
-    assert np.array_equal(together.v0, np.concatenate([system.v0 for system in alone]))
-    assert [together.name_of(int(i)) for i in np.cumsum([0, *map(len, bent[:-1])])] == ["a", "b", "c"]
+    assert together.mass == pytest.approx(np.concatenate([problem.mass for problem in alone]))
+    assert np.array_equal(together.v0, np.concatenate([problem.v0 for problem in alone]))
+    assert [together.bodies.name_of(int(i)) for i in np.cumsum([0, *map(len, bent[:-1])])] == ["a", "b", "c"]
     for parts in ("elastic", "loads"):
         models = zip((one.model for one in alone), bent, strict=True)
         apart = [sum(part.gradient(y) for part in getattr(model, parts)) for model, y in models]

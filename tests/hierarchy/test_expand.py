@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.potentials import SURFACE, principal_stretches, touching
-from tests.progressive.scenes import make_detector
 
 from plisse.contact.barrier import Barrier
 from plisse.contact.check import Detector
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock, Floats, frozen
 from plisse.core.state import State
+from plisse.hierarchy.expand import advance
+from plisse.kernels.threads import use_threads
 from plisse.loading.scene_file import scene_from_dict
-from plisse.progressive.assemble import System
-from plisse.progressive.ladder import Ladder, build_hierarchy
-from plisse.progressive.quasistatics import refine
-from plisse.progressive.upsample import advance, safe_start
-from plisse.runs.run import use_threads
+from plisse.progressive.ladder import Ladder
+from plisse.progressive.scene_problem import SceneProblem
+from plisse.runs.opening import open_session
 from plisse.solve.newton import make_newton
 
 
@@ -73,16 +72,18 @@ def test_what_limits_a_move_stays_behind_and_the_rest_goes_on(seed: int) -> None
 
 
 def test_several_barriers_are_kept_together() -> None:
-    system = drape(strain_limit=1.06).system(0)
-    assert system.strain_limit is not None
+    problem = drape(strain_limit=1.06).problem(0)
+    assert problem.strain_limit is not None
     rng = np.random.default_rng(3)
     # everything at once towards a point below the floor: stretch, ball and floor all limit it
-    p = np.where(system.free[:, None], [0.0, 0.0, -1.5] - 0.7 * system.x0 + 0.1 * rng.normal(size=system.x0.shape), 0.0)
-    end = advance([*system.contact_parts, system.strain_limit], system.x0, p)
-    assert make_detector(system).count(end) == 0
-    assert system.min_distance_over_offset(end) > 1.0
-    assert system.strain_limit.max_stretch_over_limit(end) < 1.0
-    assert np.linalg.norm(end - system.x0) > 0.0
+    p = np.where(
+        problem.free[:, None], [0.0, 0.0, -1.5] - 0.7 * problem.x0 + 0.1 * rng.normal(size=problem.x0.shape), 0.0
+    )
+    end = advance([*problem.contact_parts, problem.strain_limit], problem.x0, p)
+    assert Detector.of(problem).count(end) == 0
+    assert problem.clearance(end) > 1.0
+    assert problem.strain_limit.max_stretch_over_limit(end) < 1.0
+    assert np.linalg.norm(end - problem.x0) > 0.0
 
 
 # --- starts of levels -----------------------------------------------------------------------------------------------
@@ -96,25 +97,34 @@ def drape(*, diagonals: str = "jittered", strain_limit: float | None = None, **h
         "collider": [{"shape": "sphere", "radius": 0.25, "subdivisions": 2}, {"shape": "floor"}],
         "hierarchy": {"levels": 2} | hierarchy,
     }
-    return build_hierarchy(scene_from_dict(data, Path()), ".")
+    return open_session(scene_from_dict(data, Path())).ladder
 
 
-def start_of(ladder: Ladder, x: Floats) -> tuple[System, Floats, Floats, np.ndarray, list[Floats]]:
-    """Level 1 from positions of level 0: system, midpoints, target, which vertices are odd, and all positions."""
-    below = ladder.hierarchy.levels[0]
-    assert below.prolongation is not None and below.upsampling is not None
-    x_up, target = below.upsampling(x), below.prolongation(x)
-    system = ladder.system(1, start=x_up)
-    odd = np.diff(below.upsampling.matrix.indptr) > 1
-    return system, x_up, target, odd, list(safe_start(system, make_newton(), Clock(), x_up, target, odd))
+def start_of(ladder: Ladder, x: Floats) -> tuple[SceneProblem, Floats, Floats, np.ndarray, list[Floats]]:
+    """Level 1 from positions of level 0: problem, midpoints, target, which vertices are odd, and all positions."""
+    step = ladder.hierarchy.between(0, 1)
+    target, found = step(x), list[Floats]()
+    expansion = ladder.hierarchy.expansion(0)
+    states = expansion(x, target, lambda start: ladder.problem(1, start=start), make_newton(), Clock(), h=0.3)
+    while True:
+        try:
+            found.append(next(states))
+        except StopIteration as done:
+            start = done.value
+            break
+    x_up, *found = found
+    assert np.array_equal(start.x, found[-1]) and np.array_equal(start.target, target)
+    return start.problem, x_up, target, step.new, found
 
 
 def stretched(ladder: Ladder, amount: float, *, noise: float = 0.0) -> Floats:
     """Level 0 pulled by `amount` in its plane, each vertex shifted at random besides."""
-    system = ladder.system(0)
-    x = system.x0.copy()
-    x[: system.n_shell, :2] *= amount
-    x[: system.n_shell] += noise * np.random.default_rng(2).uniform(-1.0, 1.0, (system.n_shell, 3))
+    problem = ladder.problem(0)
+    x = problem.x0.copy()
+    x[: problem.bodies.n_simulated, :2] *= amount
+    x[: problem.bodies.n_simulated] += noise * np.random.default_rng(2).uniform(
+        -1.0, 1.0, (problem.bodies.n_simulated, 3)
+    )
     return frozen(x)
 
 
@@ -129,9 +139,9 @@ def test_a_linear_start_is_the_midpoints_exactly() -> None:
 @pytest.mark.parametrize("diagonals", ["jittered", "delaunay"])
 def test_a_smooth_start_goes_to_its_target_where_nothing_is_in_the_way(diagonals: str) -> None:
     ladder = drape(diagonals=diagonals, prolongation="loop")
-    system, x_up, target, _, found = start_of(ladder, stretched(ladder, 1.0, noise=4e-3))
-    assert len(found) == 1 and np.abs(found[0] - target)[system.free].max() < 1e-15
-    assert not np.array_equal(found[0], x_up) and make_detector(system).count(found[0]) == 0
+    problem, x_up, target, _, found = start_of(ladder, stretched(ladder, 1.0, noise=4e-3))
+    assert len(found) == 1 and np.abs(found[0] - target)[problem.free].max() < 1e-15
+    assert not np.array_equal(found[0], x_up) and Detector.of(problem).count(found[0]) == 0
 
 
 @pytest.mark.parametrize(("diagonals", "pull"), [("delaunay", 0.99), ("delaunay", 1.01), ("equilateral", 1.0)])
@@ -139,16 +149,16 @@ def test_odd_vertices_alone_bring_every_triangle_below_its_limit(diagonals: str,
     """On irregular meshes Loop's rest shape differs from the midpoints', so a start below the limit is above it."""
     ladder = drape(diagonals=diagonals, strain_limit=1.06, prolongation="loop")
     x = stretched(ladder, pull)
-    coarse = ladder.system(0)
+    coarse = ladder.problem(0)
     assert coarse.strain_limit is not None and coarse.strain_limit.max_stretch_over_limit(x) < 1.0
-    system, x_up, target, odd, found = start_of(ladder, x)
-    n, mesh = system.n_shell, system.shells
+    problem, x_up, target, odd, found = start_of(ladder, x)
+    n, mesh = problem.bodies.n_simulated, problem.shells
     over = principal_stretches(mesh, x_up[:n])[:, 0] > 1.06
     assert over.any(), "nothing to relax"
     assert (principal_stretches(mesh, found[-1][:n])[:, 0] < 1.06).all()
-    detector = make_detector(system)
+    detector = Detector.of(problem)
     for position in found:
-        assert detector.count(position) == 0 and system.min_distance_over_offset(position) > 1.0
+        assert detector.count(position) == 0 and problem.clearance(position) > 1.0
     # the relaxation ends before the last move; up to there only odd vertices moved
     assert len(found) > 1
     assert all(np.array_equal(position[~odd], x_up[~odd]) for position in found[:-1])
@@ -161,19 +171,19 @@ def test_odd_vertices_alone_bring_every_triangle_below_its_limit(diagonals: str,
 def test_even_vertices_help_where_odd_ones_do_not_suffice(diagonals: str, pull: float) -> None:
     ladder = drape(diagonals=diagonals, strain_limit=1.06, prolongation="loop")
     x = stretched(ladder, pull)
-    system, x_up, _, odd, found = start_of(ladder, x)
-    assert (principal_stretches(system.shells, found[-1][: system.n_shell])[:, 0] < 1.06).all()
+    problem, x_up, _, odd, found = start_of(ladder, x)
+    assert (principal_stretches(problem.shells, found[-1][: problem.bodies.n_simulated])[:, 0] < 1.06).all()
     moved = [not np.array_equal(position[~odd], x_up[~odd]) for position in found[:-1]]
     # once they move they have joined for good
     assert moved == sorted(moved) and moved[-1]
-    assert make_detector(system).count(found[-1]) == 0
+    assert Detector.of(problem).count(found[-1]) == 0
 
 
 def test_a_limit_that_cannot_be_met_is_one_sentence() -> None:
     ladder = drape(strain_limit=1.06, prolongation="loop")
     scene = ladder.scene
     pinned = replace(scene.shells[0], pins=(scene_pin(),))
-    everything = build_hierarchy(replace(scene, shells=(pinned,)), ".")
+    everything = open_session(replace(scene, shells=(pinned,))).ladder
     x = stretched(ladder, 1.059)
     with pytest.raises(SceneError, match=r"Level 1 .*strain limit.*linear") as error:
         start_of(everything, x)
@@ -190,11 +200,11 @@ def test_pinned_vertices_do_not_move_on_the_way_to_a_start() -> None:
     use_threads(1)
     shell = {"shape": "disc", "radius": 0.5, "vertices": 60, "pin": [{"boundary": True}]}
     data = {"shell": [shell], "hierarchy": {"levels": 2, "prolongation": "loop"}}
-    ladder = build_hierarchy(scene_from_dict(data, Path()), ".")
-    system = ladder.system(0)
-    x = system.x0 + 5e-3 * np.random.default_rng(1).normal(size=system.x0.shape) * system.free[:, None]
+    ladder = open_session(scene_from_dict(data, Path())).ladder
+    problem = ladder.problem(0)
+    x = problem.x0 + 5e-3 * np.random.default_rng(1).normal(size=problem.x0.shape) * problem.free[:, None]
     fine, x_up, _, _, found = start_of(ladder, frozen(x))
-    assert (~fine.free).sum() > (~system.free).sum()
+    assert (~fine.free).sum() > (~problem.free).sum()
     assert np.array_equal(found[-1][~fine.free], x_up[~fine.free])
 
 
@@ -202,7 +212,9 @@ def test_refine_yields_unaccepted_coarse_states_until_it_has_a_start() -> None:
     ladder = drape(strain_limit=1.06, prolongation="loop")
     x = stretched(ladder, 1.05)
     below = State(0, 3, 0.9, x, np.zeros_like(x), converged=True)
-    states = refine(ladder, make_newton(), Clock(), below)
+    session = open_session(ladder.scene)
+    session.grid.put(below)
+    states = session.refine()
     seen = []
     for state in states:
         seen.append((state.level, state.accepted))

@@ -1,0 +1,104 @@
+"""Hierarchies that begin with the coarsest mesh: every next level cuts each triangle in four."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from plisse.core.mesh import Mesh
+from plisse.hierarchy.expand import Expansion, MidpointExpansion
+from plisse.hierarchy.hierarchy import KINDS, Hierarchy
+from plisse.hierarchy.loop import loop, subdivide
+from plisse.hierarchy.maps import LinearMap, identity, side_by_side
+
+FLAT = 1e-6  # a rest shape is flat when no vertex is farther from a plane than this part of its extent
+
+# a mesh that stays in a changed scene keeps its finer levels
+_finer: WeakKeyDictionary[Mesh, dict[str, tuple[Mesh, LinearMap]]] = WeakKeyDictionary()
+
+
+class Subdivision(Hierarchy):
+    """Levels by subdivision from `bodies`, the coarsest.
+
+    rules: of each body, "loop" or "linear" (midpoints), which its prolongation and its finer rest shapes follow; None
+    for a body that is the same on all levels.
+    """
+
+    given = 0
+
+    def __init__(self, bodies: Sequence[Mesh], *, levels: int, rules: Sequence[str | None]) -> None:
+        self._rules = tuple(rules)
+        self.nested = tuple(rule == "linear" for rule in rules)
+        out, self._maps = [tuple(bodies)], list[tuple[LinearMap, ...]]()
+        for _ in range(levels - 1):
+            steps = [_refine(mesh, rule) for mesh, rule in zip(out[-1], rules, strict=True)]
+            out.append(tuple(mesh for mesh, _ in steps))
+            self._maps.append(tuple(step for _, step in steps))
+        self.levels = tuple(out)
+        self._between: dict[tuple[bool, int, int, int], LinearMap] = {}
+
+    def between(self, coarse: int, fine: int, *, bodies: int | None = None) -> LinearMap:
+        """P_fine ··· P_{coarse+1}."""
+        return self._compose(coarse, fine, bodies, smooth=False)
+
+    def smooth_between(self, coarse: int, fine: int, *, bodies: int | None = None) -> LinearMap:
+        """By Loop's rule, whatever the bodies' own is.
+
+        Midpoints leave facets, whose curvature is nil or grows with each level. Both keep the boundary in place.
+        [Zhang2022] §6.2.
+        """
+        count = len(self._rules) if bodies is None else bodies
+        return self._compose(coarse, fine, bodies, smooth=any(self.nested[:count]))
+
+    def _compose(self, coarse: int, fine: int, bodies: int | None, *, smooth: bool) -> LinearMap:
+        count = len(self._rules) if bodies is None else bodies
+        key = (smooth, coarse, fine, count)
+        if key not in self._between:
+            result = identity(sum(len(mesh.X) for mesh in self.levels[coarse][:count]))
+            for level in range(coarse, fine):
+                steps: Sequence[LinearMap] = self._maps[level][:count]
+                if smooth:
+                    each = zip(self.levels[level], self._rules, steps, strict=False)
+                    steps = [loop(mesh) if rule else same for mesh, rule, same in each]
+                result = side_by_side(steps).after(result)
+            self._between[key] = result
+        return self._between[key]
+
+    def expansion(self, coarse: int) -> Expansion:
+        return MidpointExpansion(side_by_side([step.along for step in self._maps[coarse]]))
+
+
+def build_subdivision(
+    bodies: Sequence[Mesh], simulated: int, refined: Sequence[bool], levels: int, prolongation: str
+) -> Subdivision:
+    """Curved shells and refined colliders follow Loop's rule, flat shells the prolongation, "linear" or "loop".
+
+    Shells whose rest shape has seams take midpoints: the two sides of a seam are apart at rest, and a smooth rule would
+    mix them.
+    """
+    flat = [prolongation if is_flat(mesh) else "loop" for mesh in bodies[:simulated]]
+    shells = ["linear" if mesh.rest_places is None else rule for mesh, rule in zip(bodies, flat, strict=False)]
+    return Subdivision(bodies, levels=levels, rules=[*shells, *("loop" if finer else None for finer in refined)])
+
+
+KINDS["loop"] = build_subdivision
+
+
+def is_flat(mesh: Mesh) -> bool:
+    """Whether all rest positions lie in one plane."""
+    X = mesh.X if mesh.rest is None else mesh.rest.reshape(-1, 3)
+    centred = X - X.mean(axis=0)
+    extent = float(np.abs(centred).max())
+    normal = np.linalg.svd(centred.T @ centred)[0][:, 2]
+    return bool(np.abs(centred @ normal).max() <= FLAT * extent)
+
+
+def _refine(mesh: Mesh, rule: str | None) -> tuple[Mesh, LinearMap]:
+    if rule is None:
+        return mesh, identity(len(mesh.X))
+    known = _finer.setdefault(mesh, {})
+    if rule not in known:
+        known[rule] = subdivide(mesh, rule=rule)
+    return known[rule]

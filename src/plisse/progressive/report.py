@@ -1,0 +1,108 @@
+"""What every consumer reads of a run: plain data with a JSON form."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from plisse.core.errors import SceneError
+
+
+@dataclass(frozen=True)
+class LevelMetrics:
+    """How near a level's last state is to other levels' states; None where there is no such level.
+
+    position errors [m]; curvature distances by the names of `metrics.CURVATURES`; geometric_consistency [kg m²].
+    """
+
+    folds: int | None = None
+    position_error_to_next: float | None = None
+    position_error_to_finest: float | None = None
+    curvature_distance_to_next: Mapping[str, float] | None = None
+    curvature_distance_to_finest: Mapping[str, float] | None = None
+    geometric_consistency: float | None = None
+
+
+@dataclass(frozen=True)
+class LevelReport:
+    """One level: its last state, the invariants over all of its states, and what it has cost [s].
+
+    unconverged_steps: of a motion, None in statics. missed_keyframes: largest distance of a scripted vertex from its
+    place [m]. history: values of every step by name.
+    """
+
+    level: int
+    vertices: int
+    triangles: int
+    steps: int
+    newton_iterations: int
+    wall_s: float
+    converged: bool
+    intersections: int
+    states_checked: int
+    stalled: bool = False
+    residual: float = float("inf")
+    force_balance: float = float("inf")
+    energy: float = 0.0
+    contacts: int = 0
+    unconverged_steps: int | None = None
+    missed_keyframes: float = 0.0
+    min_distance_over_offset: float | None = None
+    max_stretch_over_limit: float | None = None
+    time_split: Mapping[str, float] = field(default_factory=dict)
+    linear_split: Mapping[str, float] = field(default_factory=dict)
+    symbolic_factorisations: int = 0
+    numeric_factorisations: int = 0
+    candidate_builds: int = 0
+    history: Mapping[str, list[Any]] = field(default_factory=dict)
+    metrics: LevelMetrics | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run as it stands.
+
+    status: running, killed, interrupted or done. finest: number of the finest level; pinned: whether a vertex is held.
+    contact: lengths [m] and stiffness [Pa] in use; auto: what was chosen for values that the scene leaves open.
+    """
+
+    version: str
+    scene: str
+    status: str
+    threads: int
+    wall_s: float
+    levels: tuple[LevelReport, ...]
+    resumed: int = 0
+    method: str = "progressive"
+    finest: int = 0
+    seed: int = 0
+    pinned: bool = False
+    contact: Mapping[str, float] = field(default_factory=dict)
+    auto: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Report:
+        """A report that `to_json` gave; a SceneError where it is none."""
+        try:
+            levels = tuple(_read_level(level) for level in data["levels"])
+            return cls(**{**data, "levels": levels})
+        except (KeyError, TypeError) as error:
+            raise SceneError(
+                f"The report was written by another version of plisse ({error}): run the scene again."
+            ) from None
+
+    def with_metrics(self, metrics: Mapping[int, LevelMetrics]) -> Report:
+        """The same with what is known of the distances between levels."""
+        return replace(self, levels=tuple(replace(level, metrics=metrics[level.level]) for level in self.levels))
+
+
+def _read_level(data: Mapping[str, Any]) -> LevelReport:
+    metrics = data.get("metrics")
+    return LevelReport(**{**data, "metrics": None if metrics is None else LevelMetrics(**metrics)})
+
+
+METRICS = tuple(entry.name for entry in fields(LevelMetrics))

@@ -1,0 +1,254 @@
+"""From a scene to the Problem of one of its levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from plisse.contact.barrier import Barrier
+from plisse.contact.candidates import Surface
+from plisse.contact.friction import lag_friction
+from plisse.contact.plane import PlaneContact
+from plisse.core.bodies import Bodies, lay_out
+from plisse.core.errors import SceneError
+from plisse.core.mesh import concatenate
+from plisse.core.potential import Floats, Ints, Potential, frozen
+from plisse.hierarchy.maps import LevelMap
+from plisse.progressive.proxy import Prolonged
+from plisse.progressive.scales import pressure_of_unit_barrier, settle_contact
+from plisse.progressive.shells import ShellModel
+from plisse.scene.colliders import Collider, move_half_space
+from plisse.scene.geometry import Geometry
+from plisse.scene.pins import Pin
+from plisse.scene.scene import Scene, Shell
+from plisse.scene.schedule import Track, transform_points
+from plisse.solve.problem import Problem, Scripted
+
+
+@dataclass(frozen=True, eq=False)
+class Finer:
+    """A finer level's shells, and the map of the coarse level's shell vertices to theirs."""
+
+    model: ShellModel
+    P: LevelMap
+
+
+@dataclass(frozen=True, eq=False)
+class Proxy:
+    """What stands for elasticity and loads on a coarse level.
+
+    compression, bending: of the level's own mesh, one number a shell (see `ShellModel`). finer: where both are
+    evaluated instead, if not there.
+    """
+
+    compression: Sequence[float]
+    bending: Sequence[float]
+    finer: Finer | None = None
+
+
+class SceneProblem(Problem):
+    """One level of a scene: its shells, then its mesh colliders.
+
+    start: positions (n, 3) [m] to go on from; scripted vertices that are not at their places there are led to them.
+    model: the level's shells, made here when not given. extra: makes further potentials of the finished problem, e.g.
+    forces that no scene file knows.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        geometry: Geometry,
+        *,
+        level: int = 0,
+        proxy: Proxy | None = None,
+        model: ShellModel | None = None,
+        start: Floats | None = None,
+        extra: Extra | None = None,
+    ) -> None:
+        self.scene = scene = settle_contact(scene, geometry)
+        surface, _ = concatenate([*geometry.shells, *geometry.solids])
+        bodies = lay_out_scene(scene, geometry)
+        if model is None:
+            own = {} if proxy is None else {"compression": proxy.compression, "bending": proxy.bending}
+            room = bodies.n - bodies.n_simulated
+            model = ShellModel(scene.at(0.0), geometry.shells, regions=geometry.regions, **own, room=room)
+        self.model, self.shells = model, model.mesh
+        placed = geometry.placed
+        x0 = frozen(placed if start is None else start.copy())
+        free, scripted = _prescribe(scene, geometry, bodies, placed, x0)
+        v0 = np.zeros((bodies.n, 3))
+        shell_sizes = bodies.sizes[: bodies.simulated]
+        bodies.simulated_part(v0)[:] = np.repeat([shell.velocity for shell in scene.shells], shell_sizes, axis=0)
+        v0[~free] = 0.0
+        assert scene.contact.dhat is not None
+        super().__init__(
+            x0, free, model.mass, (), v0=v0, bodies=bodies, scripted=scripted, surface=surface,
+            reach=scene.contact.dhat, last_key=max([scene.last_key, *(entry.last_key for entry in scripted)]),
+            level=level,
+        )  # fmt: skip
+        self._proxy, self._time = proxy, 0.0
+        self.extra: Sequence[Potential] = ()
+        self._contact = self._make_contact(start)
+        colliding: list[Shell | Collider] = [*scene.shells, *(c for c in scene.colliders if c.mesh is not None)]
+        self._mu = np.array([scene.friction_of(body) for body in colliding])[bodies.of_vertex]
+        planes = [scene.friction_of(collider) for collider in scene.colliders if collider.half_space is not None]
+        # what rubs, each with the coefficient of its plane if it is one
+        sources = zip(self._contact, [None, *planes], strict=True) if self._contact else ()
+        rough = bool(bodies.simulated_part(self._mu).any())
+        self._rubbing = [(source, mu) for source, mu in sources if (rough if mu is None else mu > 0.0)]
+        self._compose(proxy)
+        if extra is not None:
+            self.extra = extra(self)
+            self._compose(proxy)
+
+    # --- energies -----------------------------------------------------------------------------------------------------
+
+    def at(self, t: float) -> SceneProblem:
+        keyed = self.scene.keyed
+        if all(entry.at(t) == entry.at(self._time) for entry in keyed):
+            return self
+        other, scene, proxy = copy(self), self.scene.at(t), self._proxy
+        other._time, other.model = t, self.model.of(scene)
+        other.mass = other.model.mass
+        if proxy is not None and proxy.finer is not None:
+            proxy = replace(proxy, finer=Finer(proxy.finer.model.of(scene), proxy.finer.P))
+        other._compose(proxy)
+        return other
+
+    def _compose(self, proxy: Proxy | None) -> None:
+        """All potentials: elasticity and loads, of this level's mesh or of a finer one's; the strain limit; contact."""
+        self._finer = proxy.finer if proxy is not None else None
+        own = [*self.model.elastic, *self.model.loads]
+        self.elastic: list[Potential] = own
+        if self._finer is not None:
+            self.elastic = [Prolonged([*self._finer.model.elastic, *self._finer.model.loads], self._finer.P, own)]
+        self.strain_limit = self.model.limit
+        if self.strain_limit is not None:
+            self.elastic.append(self.strain_limit)
+        self.potentials = [*self.elastic, *self._contact, *self.extra]
+
+    def lagged(self, x: Floats, v: Floats, h: float, motion: Floats) -> list[Potential]:
+        """Friction and wind."""
+        out, speed = self._wind(x, v, h), self.scene.contact.friction_speed
+        rubbing = [
+            lag_friction(source.contacts(x), x, mu=self._mu, plane=plane, speed=speed, h=h, motion=motion)
+            for source, plane in self._rubbing
+        ]
+        return [*(part for parts in rubbing for part in parts), *out]
+
+    def _wind(self, x: Floats, v: Floats, h: float) -> list[Potential]:
+        own = self.model.wind(x, v, h)
+        if own is None:
+            return []
+        if self._finer is None:
+            return [own]
+        P, part = self._finer.P, self.bodies.simulated_part
+        fine = self._finer.model.wind(P(part(x)), P.velocity(part(v)), h)
+        assert fine is not None
+        return [Prolonged([fine], P, [own])]
+
+    # --- contact ------------------------------------------------------------------------------------------------------
+
+    def _make_contact(self, start: Floats | None) -> list[Barrier | PlaneContact]:
+        settings = self.scene.contact
+        assert settings.offset is not None and settings.dhat is not None and settings.stiffness is not None
+        assert self.surface is not None
+        if not settings.enabled:
+            return []
+        offset, dhat = settings.offset, settings.dhat
+        kappa = settings.stiffness / pressure_of_unit_barrier(offset, dhat)
+        passive = ~self.free & ~self.is_scripted
+        surface = Surface(
+            edges=self.surface.edges,
+            triangles=self.surface.triangles,
+            points=np.arange(self.bodies.n, dtype=np.int32),
+            body=self.bodies.of_vertex,
+            passive=passive,
+            X=self.surface.X,
+            deformable=self.bodies.is_simulated,
+            offset=offset,
+            dhat=dhat,
+        )
+        movable = np.flatnonzero(~self.bodies.simulated_part(passive)).astype(np.int32)
+        area = self.shells.vertex_areas[movable]
+        planes = [move_half_space(collider, 0.0) for collider in self.scene.colliders if collider.half_space]
+        return [
+            Barrier(surface, kappa=kappa, margin=0.25 * dhat, start=start),
+            *(PlaneContact(*plane, movable, area, kappa=kappa, dhat=dhat, offset=offset) for plane in planes),
+        ]
+
+    def check_distances(self) -> None:
+        """Raises SceneError unless every pair starts farther apart than the offset."""
+        offset, x = self.scene.contact.offset, self.x0
+        assert offset is not None
+        for part in self._contact:
+            if isinstance(part, PlaneContact) and part.clearance(x) <= 1.0:
+                gap = part.gaps(x)
+                lowest = self.bodies.name_vertices([int(part.vertices[gap.argmin()])])
+                raise SceneError(
+                    f"{int((gap <= offset).sum())} vertices start below a half-space or within contact.offset = "
+                    f"{offset:g} m of it, the lowest, {lowest}, at {gap.min():.3g} m: raise the shell, e.g. with "
+                    "drop_height, or lower the offset."
+                )
+        if self.barrier is None:
+            return
+        ratio, pair = self.barrier.closest(x)
+        if ratio <= 1.0:
+            here, there = self.bodies.name_of(pair[0]), self.bodies.name_of(pair[3])
+            raise SceneError(
+                f"{here} and {there} start closer than contact.offset = {offset:g} m, namely "
+                f"{1e3 * ratio * offset:.3g} mm at vertices {self.bodies.name_vertices(pair)} (counted from 0): move "
+                "them apart or lower contact.offset."
+            )
+
+
+Extra = Callable[[SceneProblem], Sequence[Potential]]
+
+
+def lay_out_scene(scene: Scene, geometry: Geometry) -> Bodies:
+    """A scene's shells, then its mesh colliders."""
+    solids = [collider.name for collider in scene.colliders if collider.mesh is not None]
+    return lay_out(
+        [(shell.name, len(mesh.X)) for shell, mesh in zip(scene.shells, geometry.shells, strict=True)],
+        [(name, len(mesh.X)) for name, mesh in zip(solids, geometry.solids, strict=True)],
+    )
+
+
+def _prescribe(
+    scene: Scene, geometry: Geometry, bodies: Bodies, placed: Floats, x0: Floats
+) -> tuple[np.ndarray, list[Scripted]]:
+    """Free vertices (n,), and those that follow keyframes or a track."""
+    free, scripted = bodies.is_simulated.copy(), list[Scripted]()
+    for shell, pins, first in zip(scene.shells, geometry.pins, bodies.starts, strict=False):
+        for pin, vertices in zip(shell.pins, pins, strict=True):
+            chosen = (vertices + first).astype(np.int32)
+            free[chosen] = False
+            if pin.motion:
+                scripted.append(_follow(chosen, placed[chosen], pin, shell))
+    solids = [collider for collider in scene.colliders if collider.mesh is not None]
+    spans = zip(bodies.starts[bodies.simulated :], bodies.starts[bodies.simulated + 1 :], strict=False)
+    for collider, track, (first, last) in zip(solids, geometry.solid_tracks, spans, strict=True):
+        vertices = np.arange(first, last, dtype=np.int32)
+        # one that was moved or refined since the start positions were found has to be led to its place
+        if collider.motion or track is not None or not np.array_equal(x0[vertices], placed[vertices]):
+            scripted.append(_follow(vertices, placed[vertices], collider, collider, track))
+    return free, scripted
+
+
+def _follow(
+    vertices: Ints, start: Floats, body: Pin | Collider, owner: Shell | Collider, track: Track | None = None
+) -> Scripted:
+    """Vertices on the track, or else the keyframes, of a pin or a collider."""
+    if track is not None:
+        return Scripted(vertices, start, track.at, float(track.times[-1]))
+    pivot = owner.translate if body.pivot is None else body.pivot
+    path = partial(_move, start, body, pivot)
+    return Scripted(vertices, start, path, body.motion[-1].time if body.motion else 0.0)
+
+
+def _move(start: Floats, body: Pin | Collider, pivot: tuple[float, float, float], t: float) -> Floats:
+    return transform_points(start, body.motion, t, pivot=pivot)

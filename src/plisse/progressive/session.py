@@ -1,0 +1,259 @@
+"""Session: the one owner of a scene's levels, its solver and the states that were reached."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from plisse.core.bodies import relay
+from plisse.core.errors import SceneError
+from plisse.core.grid import Grid
+from plisse.core.mesh import Floats
+from plisse.core.potential import Clock, frozen
+from plisse.core.state import Checkpoint, State
+from plisse.hierarchy.expand import relieve_strain
+from plisse.kernels.threads import use_threads
+from plisse.progressive.events import Changed, Event, LevelBegan, LevelEnded, LevelOpened, Listener, Stepped
+from plisse.progressive.feasibility import check_start
+from plisse.progressive.integrators import INTEGRATORS, Integrator, Statics
+from plisse.progressive.ladder import Ladder
+from plisse.progressive.march import Pace, march, recall
+from plisse.progressive.scene_problem import Extra, SceneProblem, lay_out_scene
+from plisse.scene.geometry import Geometry
+from plisse.scene.scene import Scene
+from plisse.solve.newton import Newton, make_newton
+
+
+class Session:
+    """A scene that is previewed, refined, changed and previewed again.
+
+    `preview`, `refine`, `settle` and `animate` are generators of states: whoever stops iterating has interrupted the
+    work, and every state that was reached is still in `grid`. load: finds the surfaces of a changed scene. extra: makes
+    a user's own potentials for each level's problem.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        geometry: Geometry,
+        *,
+        threads: int = 1,
+        load: Callable[[Scene], Geometry] | None = None,
+        extra: Extra | None = None,
+    ) -> None:
+        self.ladder = Ladder.of(scene, geometry, extra=extra)
+        self.threads, self._load = threads, load
+        self.grid = Grid()
+        self.newton: Newton
+        self.clock: Clock
+        self.problem: SceneProblem | None = None  # of the level at work
+        self._listeners: list[Listener] = []
+        self._renew_solver()
+
+    @property
+    def scene(self) -> Scene:
+        """The scene, with contact lengths that it leaves open filled in."""
+        return self.ladder.scene
+
+    @property
+    def finest(self) -> int:
+        return self.ladder.finest
+
+    @property
+    def state(self) -> State | None:
+        """The finest state that was reached."""
+        return self.grid.last(self.grid.levels[-1]) if self.grid.levels else None
+
+    def listen(self, listener: Listener) -> None:
+        """Calls the listener with every event from now on."""
+        self._listeners.append(listener)
+
+    def _tell(self, event: Event) -> None:
+        for listener in self._listeners:
+            listener(event)
+
+    # --- work ---------------------------------------------------------------------------------------------------------
+
+    def preview(self) -> Iterator[State]:
+        """States of level 0 on the way to its equilibrium, from the last one that is known ([Zhang2022] Alg. 3)."""
+        return self.settle(0)
+
+    def refine(self, *, to_level: int | None = None) -> Iterator[State]:
+        """States of the levels above the finest one that has any, each brought to equilibrium.
+
+        States that are not `accepted` and of the level below are on the way to a feasible start.
+        """
+        last = self._known(self.finest if to_level is None else to_level)
+        if not self.grid.levels:
+            raise SceneError("There is no state to refine yet: run a preview first.")
+        return self._driven(self._refine(self.grid.levels[-1] + 1, last))
+
+    def settle(self, level: int, *, tol: float | None = None) -> Iterator[State]:
+        """States of one level on the way to its equilibrium, from its start or the last state that is known of it.
+
+        The method "plain" solves every step to the tolerance, all others make one Newton iteration a step.
+        """
+        return self._driven(self._settle(self._known(level), self.ladder.tol(level) if tol is None else tol))
+
+    def animate(self, level: int | None = None) -> Iterator[State]:
+        """States of a motion through time, on the finest level when none is given."""
+        return self._driven(self._animate(self.finest if level is None else self._known(level)))
+
+    def resume(self, at: Checkpoint, *, start: Floats | None, last: int) -> Iterator[State]:
+        """States of a level after a checkpoint, the same to the bit as if it had not been left there.
+
+        start: the positions (n, 3) [m] that its problem was made with, None where the scene gave them; last: number of
+        the last step.
+        """
+        return self._driven(self._resume(at, start, last))
+
+    def change(self, scene: Scene) -> None:
+        """Takes a changed scene: the next preview starts from the present state of level 0, finer levels are dropped.
+
+        Material, loads, pins, poses, friction and levels may differ, and colliders come and go; shells keep their
+        meshes. A scene that the present state does not fit is refused, and nothing is changed then.
+        """
+        if self._load is None:
+            raise SceneError("This session cannot load the surfaces of another scene: open it with a folder.")
+        ladder = self.ladder.changed(scene, self._load(scene))
+        state = self.grid.last(0)
+        grid = Grid()
+        if state is not None:
+            before, after = (lay_out_scene(each.scene, each.geometry(0)) for each in (self.ladder, ladder))
+            x = frozen(relay(state.x, before, after, ladder.geometry(0).placed))
+            problem = ladder.problem(0, start=x)
+            if after.names != before.names or after.sizes != before.sizes:
+                check_start(problem, present=True)
+            problem.check_distances()
+            grid.put(replace(state, x=x, v=np.zeros_like(x), converged=False, stalled=False, blocked=()))
+        self.ladder, self.grid = ladder, grid
+        self._tell(Changed(scene))
+
+    # --- how it is done -----------------------------------------------------------------------------------------------
+
+    def _known(self, level: int) -> int:
+        if not 0 <= level <= self.finest:
+            raise SceneError(f"There is no level {level}: the scene has levels 0 to {self.finest}.")
+        return level
+
+    def _renew_solver(self) -> None:
+        solver = self.scene.solver
+        self.newton = make_newton(solver.linear, precision=solver.precision, threads=self.threads)
+        self.clock = Clock()
+
+    def _open(self, level: int) -> None:
+        self._renew_solver()
+        self._tell(LevelOpened(level))
+
+    def _driven(self, states: Generator[State]) -> Iterator[State]:
+        """The states; between two of them others may have used other numbers of threads."""
+        while True:
+            use_threads(self.threads)
+            try:
+                state = next(states)
+            except StopIteration:
+                return
+            yield state
+
+    def _march(
+        self,
+        problem: SceneProblem,
+        integrator: Integrator,
+        *,
+        tol: float,
+        last: int,
+        placed: bool = False,
+        resumed: bool = False,
+    ) -> Generator[State]:
+        """Marches on from the grid's last state of the problem's level, and tells of it."""
+        solver, self.problem = self.scene.solver, problem
+        one = integrator.seeks_rest and self.scene.hierarchy.method != "plain"
+        pace = Pace(tol, last, 1 if one else solver.max_iterations, solver.max_iterations)
+        self._tell(LevelBegan(problem, tol, last, placed, resumed))
+        for state in march(problem, integrator, self.newton, self.clock, pace, self.grid):
+            self._tell(Stepped(state))
+            yield state
+        end = self.grid.last(problem.level)
+        assert end is not None
+        self._tell(LevelEnded(end))
+
+    def _settle(self, level: int, tol: float) -> Generator[State]:
+        self._open(level)
+        start = self.grid.last(level)
+        problem = self.ladder.problem(level, start=None if start is None else start.x)
+        if start is not None:
+            x = yield from self._relieve(problem, start)
+            if x is not start.x:
+                problem = self.ladder.problem(level, start=x)
+            problem.check_distances()
+            self.grid.put(replace(start, x=x, converged=False, stalled=False))
+        last = (0 if start is None else start.step) + self.scene.time.max_steps
+        integrator = Statics(self.scene.time.step)
+        yield from self._march(problem, integrator, tol=tol, last=last, placed=start is not None)
+
+    def _relieve(self, problem: SceneProblem, start: State) -> Generator[State, None, Floats]:
+        """Positions below a strain limit that a change has put below what they are stretched to."""
+        x, limit = start.x, problem.strain_limit
+        if limit is None or not limit.broken(x).any():
+            return x
+        h = self.scene.time.step
+        for relieved in relieve_strain(problem, self.newton, self.clock, x, None, (problem.free,), h=h):
+            x = relieved
+            yield replace(start, x=x, accepted=False)
+        if limit.broken(x).any():
+            raise SceneError(
+                f"Level {problem.level} is stretched to {limit.max_stretch_over_limit(x):.3g} × the strain limit and "
+                "cannot be brought below it from its present state: raise strain_limit, or start the scene anew."
+            )
+        return x
+
+    def _refine(self, first: int, last: int) -> Generator[State]:
+        for level in range(first, last + 1):
+            yield from self._expand(level)
+
+    def _expand(self, level: int) -> Generator[State]:
+        """A feasible start from the level below, and from there to equilibrium."""
+        self._open(level)
+        below = self.grid.last(level - 1)
+        assert below is not None
+        hierarchy, h = self.ladder.hierarchy, self.scene.time.step
+        progressive = self.scene.hierarchy.method == "progressive"
+        target = hierarchy.between(level - 1, level)(below.x) if progressive else None
+
+        def make_problem(x: Floats) -> SceneProblem:
+            return self.ladder.problem(level, start=x)
+
+        expansion = hierarchy.expansion(level - 1)
+        steps = expansion(below.x, target, make_problem, self.newton, self.clock, h=h)
+        while True:
+            try:
+                next(steps)
+            except StopIteration as done:
+                start = done.value
+                break
+            yield replace(below, accepted=False)
+        self.grid.put(State(level, 0, below.time, start.x, np.zeros_like(start.x)))
+        integrator, most = Statics(h, target=start.target), self.scene.time.max_steps
+        yield from self._march(start.problem, integrator, tol=self.ladder.tol(level), last=most, placed=True)
+
+    def _animate(self, level: int) -> Generator[State]:
+        self._open(level)
+        time = self.scene.time
+        integrator = INTEGRATORS[time.integrator](time.step)
+        problem = self.ladder.problem(level)
+        yield from self._march(problem, integrator, tol=self.scene.solver.tol, last=time.steps)
+
+    def _resume(self, at: Checkpoint, start: Floats | None, last: int) -> Generator[State]:
+        level, time = at.state.level, self.scene.time
+        self._open(level)
+        problem = self.ladder.problem(level, start=start)
+        recall(problem, self.newton, at)
+        if at.before is not None:
+            self.grid.put(State(level, at.state.step - 1, at.state.time - time.step, *at.before))
+        self.grid.put(at.state)
+        static = time.mode == "static"
+        integrator = Statics(time.step) if static else INTEGRATORS[time.integrator](time.step)
+        tol = self.ladder.tol(level)
+        yield from self._march(problem, integrator, tol=tol, last=last, placed=start is not None, resumed=True)

@@ -1,0 +1,42 @@
+"""Sessions from scenes and from runs."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from plisse.loading.geometry import load_geometry
+from plisse.loading.scene_file import load_scene
+from plisse.progressive.scene_problem import Extra
+from plisse.progressive.session import Session
+from plisse.runs.store import RunStore
+from plisse.scene.scene import Scene
+
+
+def open_session(
+    scene: Scene | str | Path, folder: str | Path | None = None, *, threads: int = 1, extra: Extra | None = None
+) -> Session:
+    """A session of a scene, of a scene file, or of a run with the states that it reached.
+
+    folder: where a scene's mesh files are looked up, that of the scene file or else the present one when not given.
+    extra: makes a user's own potentials for each level's problem.
+    """
+    if isinstance(scene, Scene):
+        base = Path(folder or ".")
+    elif RunStore(Path(scene)).exists:
+        return _open_run(RunStore(Path(scene)), threads, extra)
+    else:
+        base = Path(scene).parent if folder is None else Path(folder)
+        scene = load_scene(scene)
+    load = partial(load_geometry, base=base)
+    return Session(scene, load(scene), threads=threads, load=load, extra=extra)
+
+
+def _open_run(store: RunStore, threads: int, extra: Extra | None) -> Session:
+    load = partial(load_geometry, base=store.folder)
+    session = Session(store.read_scene(), store.read_geometry(), threads=threads, load=load, extra=extra)
+    for level in store.levels():
+        at = store.read_checkpoint(level)
+        if at is not None:
+            session.grid.put(at.state)
+    return session
