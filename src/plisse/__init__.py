@@ -1,12 +1,14 @@
 """Plissé: cloth and shells with guaranteed intersection-free frictional contact.
 
-session = plisse.open_session("tablecloth.toml", threads=2)
-for state in session.preview():
-    ...  # stop iterating and it is interrupted
-for state in session.refine():
-    ...  # a change of the scene: session.change(scene), then session.preview() again
-plisse.run_scene(plisse.load("tablecloth.toml"), ".", "runs/tablecloth", threads=2)
-plisse.export_run("runs/tablecloth", "tablecloth.usdc")
+For example::
+
+    session = plisse.open_session("tablecloth.toml", threads=2)
+    for state in session.preview():
+        ...  # stop iterating and it is interrupted
+    for state in session.refine():
+        ...  # a change of the scene: session.change(scene), then session.preview() again
+    plisse.run_scene(plisse.load("tablecloth.toml"), ".", "runs/tablecloth", threads=2)
+    plisse.export_run("runs/tablecloth", "tablecloth.usdc")
 """
 
 from __future__ import annotations
