@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from plisse.contact.barrier import Barrier
-from plisse.contact.candidates import Surface
+from plisse.contact.candidates import CollisionSurface
 from plisse.contact.friction import Friction
 from plisse.contact.plane import PlaneContact
 from plisse.core.mesh import Ints, Mesh
@@ -16,7 +16,7 @@ from plisse.core.potential import Floats, Hessian, Potential, Sum
 from plisse.energies.arap import Arap
 from plisse.energies.bending import Bending
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
-from plisse.energies.loads import Gravity, Pressure, Wind
+from plisse.energies.loads import Gravity, PressureLoad, WindDrag
 from plisse.energies.membrane import Membrane
 from plisse.energies.strain_limit import StrainLimit
 from plisse.hierarchy.loop import subdivide
@@ -104,7 +104,7 @@ def wrinkled(rng: np.random.Generator) -> Floats:
             return x
 
 
-def two_sheets() -> Surface:
+def two_sheets() -> CollisionSurface:
     """Two irregular sheets, one close above the other, in contact but not adjacent."""
     lower = shapes.grid(0.3, 0.3, resolution=(5, 5), diagonals="jittered", seed=1)
     upper = shapes.grid(0.28, 0.28, resolution=(4, 4), diagonals="jittered", seed=2)
@@ -112,7 +112,7 @@ def two_sheets() -> Surface:
     both = Mesh(X, np.concatenate([lower.triangles, upper.triangles + len(lower.X)]))
     body = np.repeat([0, 1], [len(lower.X), len(upper.X)])
     every = np.ones(len(X), bool)
-    return Surface(both.edges, both.triangles, np.arange(len(X)), body, ~every, X, every, 2e-3, 2e-2)
+    return CollisionSurface(both.edges, both.triangles, np.arange(len(X)), body, ~every, X, every, 2e-3, 2e-2)
 
 
 SURFACE = two_sheets()
@@ -128,10 +128,10 @@ def make_friction(k: float) -> Friction:
     return Friction(contacts, SURFACE.X, mu=mu, speed=0.02, h=0.05)
 
 
-def make_wind(k: float) -> Wind:
+def make_wind(k: float) -> WindDrag:
     rng = np.random.default_rng(5)
     v = rng.normal(size=SHEET.X.shape)
-    return Wind(
+    return WindDrag(
         SHEET.triangles, SHEET.X, v, 0.02, wind=np.array([3.0, 1.0, 0.5]), air_density=1.2 * k, drag_normal=1.1,
         drag_tangential=0.2, law="quadratic",
     )  # fmt: skip
@@ -207,8 +207,8 @@ CASES: dict[str, Case] = {
     ),
     "rigidity": Case(lambda k: Rigidity(SHEET.edges, SHEET.X, k), crumpled(SHEET, 0.02), rigid=False),
     "gravity": Case(lambda k: Gravity(MASS * k, np.array([0.0, 0.0, -9.81])), crumpled(SHEET, 0.02), rigid=False),
-    "pressure": Case(lambda k: Pressure(BALL, k), crumpled(BALL, 0.02)),
-    "gas": Case(lambda k: Pressure(BALL, k, gas=True), crumpled(BALL, 0.02)),
+    "pressure": Case(lambda k: PressureLoad(BALL, k), crumpled(BALL, 0.02)),
+    "gas": Case(lambda k: PressureLoad(BALL, k, gas=True), crumpled(BALL, 0.02)),
     "wind": Case(make_wind, crumpled(SHEET, 1e-2), rigid=False),
     "prolonged": Case(
         lambda k: Prolonged(make_elastic(FINER, k), LOOP, make_elastic(SHEET, k)),

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from plisse.contact.barrier import Barrier
-from plisse.contact.candidates import Surface
+from plisse.contact.candidates import CollisionSurface
 from plisse.core.bodies import Bodies
 from plisse.core.mesh import Floats, Ints, Mesh
 from plisse.core.potential import DenseBlocks, Hessian, Potential, scatter_vectors
@@ -190,7 +190,7 @@ def dropped_bar(*, E: float = 2e5, density: float = 1000.0, offset: float = 1e-3
     mesh = Mesh(everything, np.concatenate([faces, plate.triangles + np.int32(n)]))
     bodies = Bodies(("block", "plate"), (n, len(floor)), 1)
     points = np.unique(mesh.triangles).astype(np.int32)
-    surface = Surface(
+    surface = CollisionSurface(
         mesh.edges, mesh.triangles, points, bodies.of_vertex, ~bodies.is_simulated, everything, bodies.is_simulated,
         offset, dhat,
     )  # fmt: skip

@@ -56,12 +56,12 @@ def test_forces_are_those_of_every_kind_and_balance_where_they_should() -> None:
     problem = plisse.open_session(scene).ladder.problem(0)
     x = problem.x0 * 1.01
     found = plisse.forces(problem.potentials, x)
-    assert {"Membrane", "Bending", "Gravity", "Pressure", "Barrier"} <= found.keys()
+    assert {"Membrane", "Bending", "Gravity", "PressureLoad", "Barrier"} <= found.keys()
     assert all(force.shape == x.shape for force in found.values())
     # a pressure pushes outwards, and a closed shell by it nowhere; weight is weight
     n = len(ball.X)
-    assert (np.einsum("ij,ij->i", found["Pressure"][:n], x[:n]) > 0).all() and not found["Pressure"][n:].any()
-    np.testing.assert_allclose(found["Pressure"].sum(axis=0), 0.0, atol=1e-12)
+    assert (np.einsum("ij,ij->i", found["PressureLoad"][:n], x[:n]) > 0).all() and not found["PressureLoad"][n:].any()
+    np.testing.assert_allclose(found["PressureLoad"].sum(axis=0), 0.0, atol=1e-12)
     np.testing.assert_allclose(found["Gravity"].sum(axis=0), [0.0, 0.0, -9.81 * problem.mass.sum()], atol=1e-12)
     # against the energies' differences along a direction
     p, eps = np.random.default_rng(1).normal(size=x.shape), 1e-7

@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse
 
 from plisse.contact.barrier import Barrier
-from plisse.contact.candidates import Surface
+from plisse.contact.candidates import CollisionSurface
 from plisse.core.mesh import Mesh
 from plisse.shapes import catalogue as shapes
 
@@ -25,7 +25,7 @@ def join(meshes):
 
 def make_surface(mesh, body):
     every = np.ones(len(mesh.X), bool)
-    return Surface(
+    return CollisionSurface(
         edges=mesh.edges, triangles=mesh.triangles, points=np.arange(len(mesh.X)), body=body, passive=~every,
         X=mesh.X, deformable=every, offset=OFFSET, dhat=DHAT,
     )  # fmt: skip

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from plisse.contact.candidates import Surface, build
+from plisse.contact.candidates import CollisionSurface, build
 from plisse.kernels.distance import edge_edge, point_triangle
 
 
@@ -51,7 +51,7 @@ def make_surface(rng, *, offset=0.02, dhat=0.05, loose=False):
     x = np.concatenate(x)
     passive = body == 9
     passive[:2] = True
-    surface = Surface(
+    surface = CollisionSurface(
         edges=edges, triangles=np.concatenate(triangles), points=np.arange(len(x)), body=body,
         passive=passive, X=np.concatenate(X), deformable=body != 9, offset=offset, dhat=dhat,
     )  # fmt: skip
@@ -155,7 +155,7 @@ def test_two_passive_bodies_make_no_pairs():
     X, faces = make_tetrahedron()
     n = len(X)
     triangles = np.concatenate([faces, faces + n])
-    surface = Surface(
+    surface = CollisionSurface(
         edges=find_edges(triangles), triangles=triangles, points=np.arange(2 * n), body=np.repeat([0, 1], n),
         passive=np.ones(2 * n), X=np.concatenate([X, X]), deformable=np.zeros(2 * n), offset=0.1, dhat=0.1,
     )  # fmt: skip
@@ -166,7 +166,7 @@ def test_two_passive_bodies_make_no_pairs():
 def test_nothing_to_touch():
     x = np.zeros((2, 3))
     none = np.empty(0)
-    surface = Surface(
+    surface = CollisionSurface(
         edges=none.reshape(0, 2), triangles=none.reshape(0, 3), points=none, body=np.zeros(2),
         passive=np.zeros(2), X=x, deformable=np.ones(2), offset=0.1, dhat=0.1,
     )  # fmt: skip

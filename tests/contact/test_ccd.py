@@ -4,7 +4,7 @@ import ipctk
 import numpy as np
 import pytest
 
-from plisse.contact.candidates import Candidates, Surface, build
+from plisse.contact.candidates import Candidates, CollisionSurface, build
 from plisse.contact.ccd import max_step
 from plisse.kernels.distance import edge_edge, point_triangle
 
@@ -156,7 +156,7 @@ def test_sheets_pushed_into_each_other_stay_apart():
     triangles = np.concatenate([faces, faces + n * n]).astype(np.int32)
     edges = ipctk.edges(triangles)
     X = np.concatenate([sheet, sheet + np.array([0, 0, 0.1])])
-    surface = Surface(
+    surface = CollisionSurface(
         edges=edges, triangles=triangles, points=np.arange(len(X)), body=np.repeat([0, 1], n * n),
         passive=np.zeros(len(X)), X=X, deformable=np.ones(len(X)), offset=0.01, dhat=0.02,
     )  # fmt: skip

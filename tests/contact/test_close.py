@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from plisse.contact.barrier import Barrier
-from plisse.contact.candidates import Surface
+from plisse.contact.candidates import CollisionSurface
 from plisse.contact.check import Detector
 from plisse.core.mesh import Floats, Mesh
 from plisse.core.potential import frozen
@@ -27,7 +27,9 @@ def folded(angle: float, times: int) -> tuple[Mesh, Floats]:
 def barrier_of(mesh: Mesh, start: Floats | None) -> Barrier:
     every = np.ones(len(mesh.X), bool)
     body = np.zeros(len(mesh.X), np.int32)
-    surface = Surface(mesh.edges, mesh.triangles, np.arange(len(mesh.X)), body, ~every, mesh.X, every, 1e-3, 1e-3)
+    surface = CollisionSurface(
+        mesh.edges, mesh.triangles, np.arange(len(mesh.X)), body, ~every, mesh.X, every, 1e-3, 1e-3
+    )
     return Barrier(surface, kappa=1.0, margin=1e-4, start=start)
 
 

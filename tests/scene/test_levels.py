@@ -8,7 +8,7 @@ import pytest
 
 from plisse.core.errors import SceneError
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
-from plisse.scene.levels import METHODS, PRESETS, PROLONGATIONS, Levels, Proxy
+from plisse.scene.levels import METHODS, PRESETS, PROLONGATIONS, Levels, ProxySettings
 
 SHELL = [{"shape": "grid", "vertices": 9}]
 
@@ -32,7 +32,7 @@ def test_a_preset_fills_in_what_is_not_said(preset: str) -> None:
 def test_the_default_is_a_preset_and_not_the_printed_method() -> None:
     assert read().proxy == PRESETS[Levels().preset] != PRESETS["paper"]
     # as printed: Loop, the whole membrane, no factor, one tolerance
-    assert PRESETS["paper"] == Proxy(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0)
+    assert PRESETS["paper"] == ProxySettings(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0)
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -12,7 +12,7 @@ from plisse.contact.plane import PlaneContact
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Clock, Floats, Hessian, Pattern, Potential, Sum
 from plisse.energies.inertia import Inertia
-from plisse.energies.loads import Gravity, Pressure
+from plisse.energies.loads import Gravity, PressureLoad
 from plisse.energies.membrane import Membrane
 from plisse.progressive.steps import Step, solve_step
 from plisse.solve.linear import make_solver
@@ -42,7 +42,7 @@ def contact_problem(rng: np.random.Generator) -> Problem:
 def gas_problem(rng: np.random.Generator) -> Problem:
     """Two gases in one objective: rank-one terms that couple all vertices."""
     inertia = Inertia(np.full(len(BALL.X), 1e-3), BALL.X, 0.02)
-    gases: list[Potential] = [Pressure(BALL, p, gas=True) for p in (300.0, 50.0)]
+    gases: list[Potential] = [PressureLoad(BALL, p, gas=True) for p in (300.0, 50.0)]
     return Sum([inertia, membrane(BALL), *gases]), BALL.X + rng.uniform(-5e-3, 5e-3, BALL.X.shape)
 
 

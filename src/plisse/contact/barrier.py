@@ -75,7 +75,9 @@ class Barrier(ContactPotential):
     start: positions that may hold pairs closer than their offset within one body, see `ClosePairs`.
     """
 
-    def __init__(self, surface: broad.Surface, *, kappa: float, margin: float, start: Floats | None = None) -> None:
+    def __init__(
+        self, surface: broad.CollisionSurface, *, kappa: float, margin: float, start: Floats | None = None
+    ) -> None:
         self.surface, self._kappa, self._margin = surface, kappa, margin
         self._areas()
         self._close: ClosePairs | None = None

@@ -37,7 +37,7 @@ class Patches:
 
 
 @dataclass(frozen=True, eq=False)
-class Surface:
+class CollisionSurface:
     """Everything that can touch: connectivity, rest shape, and the pair rule's two lengths.
 
     edges: shape (ne, 2); triangles: shape (nt, 3); points: vertices that take part as points, shape (np,).
@@ -85,7 +85,7 @@ class Candidates:
     the relative motion of a pair that was bounded.
 
     pt: point and triangle, shape (k, 4); ee: first and second edge, shape (k, 4); offset and dhat of each
-    pair [m], shape (k,), by the rule of `Surface`. x, p: reference positions and displacement [m], shape
+    pair [m], shape (k,), by the rule of `CollisionSurface`. x, p: reference positions and displacement [m], shape
     (n, 3).
     """
 
@@ -108,7 +108,7 @@ class Candidates:
         return True
 
 
-def build(surface: Surface, x: FloatArray, p: FloatArray, margin: float) -> Candidates:
+def build(surface: CollisionSurface, x: FloatArray, p: FloatArray, margin: float) -> Candidates:
     """Pairs that can come closer than offset + dhat in the states of `Candidates` around x, x + p.
 
     Broad phase: boxes of the swept vertices, each body in the frame of its own mean motion, so that common

@@ -131,7 +131,7 @@ class Potential(ABC):
         return ()
 
     def load(self, x: Floats) -> tuple[float, float]:
-        """Σ ‖force‖ [N] that is applied from outside: what something else has to balance, and what balances itself.
+        """Σ ‖f‖ [N] that is applied from outside: what something else has to balance, and what balances itself.
 
         The force balance of an equilibrium is measured against the first, or where that is zero the second, as for a
         pressure inside of a closed shell.

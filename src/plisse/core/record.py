@@ -18,14 +18,14 @@ class Record:
     def __post_init__(self) -> None:
         for entry in entries(type(self)):
             if entry.kind is not None:
-                settle(self, **{entry.key: entry.check(getattr(self, entry.key))})
+                fill_in(self, **{entry.key: entry.check(getattr(self, entry.key))})
         self.check()
 
     def check(self) -> None:
         """Raises SceneError where fields contradict each other."""
 
 
-def settle(record: object, **values: Any) -> None:
+def fill_in(record: object, **values: Any) -> None:
     """Stores checked values in a frozen record; only for use while it is being created."""
     for key, value in values.items():
         object.__setattr__(record, key, value)

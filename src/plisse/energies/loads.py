@@ -30,7 +30,7 @@ class Gravity(Potential):
         return self._load, 0.0
 
 
-class Pressure(Potential):
+class PressureLoad(Potential):
     """−p V of a closed shell, or the ideal gas −p₀V₀ ln(V/V₀) (constant p V), V the enclosed volume.
 
     Two triangles (i, j, k), (j, i, l) on an edge give ∂²V/∂xᵢ∂xⱼ = [x_l − x_k]ₓ/6 and nothing on the diagonal, so per
@@ -44,7 +44,7 @@ class Pressure(Potential):
         self._edges: Ints = np.ascontiguousarray(mesh.hinges[:, :2])
         self._pressure, self._gas, self._V0 = pressure, gas, mesh.volume
 
-    def changed(self, pressure: float) -> Pressure:
+    def changed(self, pressure: float) -> PressureLoad:
         """The same with another pressure [Pa]."""
         other = copy(self)
         other._pressure = pressure
@@ -103,7 +103,7 @@ class Pressure(Potential):
         return 0.0, abs(self.pressure(x)) * 0.5 * float(np.linalg.norm(np.cross(e1, e2), axis=1).sum())
 
 
-class Wind(Potential):
+class WindDrag(Potential):
     """Drag of moving air on triangles, lagged per step: h/2 Σ A uᵀ (c_n n nᵀ + c_t (I − n nᵀ)) u.
 
     u = (x̄ − x̄ᵗ)/h − w is the centroid's velocity [m/s] relative to the wind w; normals, areas and, for the quadratic

@@ -65,7 +65,8 @@ def read_frame_mesh(path: Path) -> FrameMesh:
         with np.load(path) as stored:
             uv = stored["uv"] if "uv" in stored else None
             mesh = FrameMesh(stored["triangles"], stored["body"], int(stored["shells"]), uv)
-        if mesh.triangles.shape[1:] != (3,) or mesh.body.ndim != 1 or (np.diff(mesh.body) < 0).any():
+        whole = all(array.dtype.kind in "iu" for array in (mesh.triangles, mesh.body))
+        if not whole or mesh.triangles.shape[1:] != (3,) or mesh.body.ndim != 1 or (np.diff(mesh.body) < 0).any():
             raise ValueError("its arrays are not triangles and bodies")
         if mesh.triangles.size and not 0 <= mesh.triangles.min() <= mesh.triangles.max() < len(mesh.body):
             raise ValueError(f"a triangle has a vertex that is not in 0 to {len(mesh.body) - 1}")

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from plisse.contact.barrier import Barrier
-from plisse.contact.candidates import Surface
+from plisse.contact.candidates import CollisionSurface
 from plisse.contact.friction import lag_friction
 from plisse.contact.plane import PlaneContact
 from plisse.core.bodies import Bodies, lay_out
@@ -162,7 +162,7 @@ class SceneProblem(Problem):
         offset, dhat = settings.offset, settings.dhat
         kappa = settings.stiffness / pressure_of_unit_barrier(offset, dhat)
         passive = ~self.free & ~self.is_scripted
-        surface = Surface(
+        surface = CollisionSurface(
             edges=self.surface.edges,
             triangles=self.surface.triangles,
             points=np.arange(self.bodies.n, dtype=np.int32),

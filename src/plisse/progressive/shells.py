@@ -10,7 +10,7 @@ import numpy as np
 from plisse.core.mesh import Mesh, concatenate
 from plisse.core.potential import Floats, Potential
 from plisse.energies.bending import Bending
-from plisse.energies.loads import Gravity, Pressure, Wind
+from plisse.energies.loads import Gravity, PressureLoad, WindDrag
 from plisse.energies.membrane import Membrane
 from plisse.energies.strain_limit import StrainLimit
 from plisse.scene.scene import Scene, Shell
@@ -116,10 +116,10 @@ class ShellModel:
         E = self._per_hinge("bending_modulus") * np.repeat(factor, self._hinge_counts)
         return Bending(self.mesh, E=E, nu=self._per_hinge("nu"), thickness=self._per_hinge("thickness"))
 
-    def _pressure(self, shell: Shell, mesh: Mesh, first: int) -> Pressure:
+    def _pressure(self, shell: Shell, mesh: Mesh, first: int) -> PressureLoad:
         assert shell.pressure is not None
         placed = Mesh(self.mesh.X, (mesh.triangles + first).astype(np.int32))
-        return Pressure(placed, shell.pressure.value, gas=shell.pressure.kind == "gas")
+        return PressureLoad(placed, shell.pressure.value, gas=shell.pressure.kind == "gas")
 
     def strain_limit(self, *, selected: np.ndarray | None = None) -> StrainLimit | None:
         """The strain-limit barrier of the triangles that have a limit, or of the selected ones (m,) among them."""
@@ -137,12 +137,12 @@ class ShellModel:
         """Largest principal stretch allowed of each triangle, infinite where there is none, shape (m,)."""
         return self._per_triangle("strain_limit", sharp=True)
 
-    def wind(self, x: Floats, v: Floats, h: float) -> Wind | None:
+    def wind(self, x: Floats, v: Floats, h: float) -> WindDrag | None:
         """The wind's drag, lagged at the start x, v of a step."""
         w = self.scene.wind
         if w is None:
             return None
-        return Wind(
+        return WindDrag(
             self.mesh.triangles, x, v, h, wind=np.asarray(w.velocity), air_density=w.air_density,
             drag_normal=w.drag_normal, drag_tangential=w.drag_tangential, law=w.law,
         )  # fmt: skip

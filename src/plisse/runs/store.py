@@ -148,7 +148,7 @@ class RunStore:
         stored = self._load("geometry.npz")
         try:
             return _unpack_geometry(stored)
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, SceneError):
             raise self._strange("geometry.npz") from None
 
     # --- one level --------------------------------------------------------------------------------------------------

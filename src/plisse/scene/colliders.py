@@ -6,7 +6,7 @@ import numpy as np
 
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats
-from plisse.core.record import Record, factors, flag, settle, table, tables, three, turn, word
+from plisse.core.record import Record, factors, fill_in, flag, table, tables, three, turn, word
 from plisse.core.values import Vector
 from plisse.scene.schedule import Keyframe, check_motion, pose, rotation, transform_points
 from plisse.scene.settings import own_friction
@@ -27,7 +27,7 @@ class HalfSpace(Record):
             raise SceneError("normal must not be zero: give a half-space a direction.")
         # a unit vector stays as it is, so that writing and reading a scene changes nothing
         unit = normal if abs(length - 1) < 1e-12 else normal / length
-        settle(self, normal=tuple(float(part) for part in unit))
+        fill_in(self, normal=tuple(float(part) for part in unit))
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Collider(Record):
     def check(self) -> None:
         if (self.mesh is None) == (self.half_space is None):
             raise SceneError("A collider is either a mesh or a half-space: give one of them.")
-        settle(self, motion=check_motion(self.motion))
+        fill_in(self, motion=check_motion(self.motion))
         if self.mesh is None and (self.refine or self.motion):
             which = "refined: remove refine" if self.refine else "moved: use a box for a moving floor"
             raise SceneError(f"A half-space cannot be {which}.")

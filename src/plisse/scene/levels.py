@@ -12,7 +12,7 @@ MOST = 16  # levels
 
 
 @dataclass(frozen=True)
-class Proxy:
+class ProxySettings:
     """The part of `Levels` that a preset fills in where the scene leaves it open."""
 
     prolongation: str
@@ -23,8 +23,8 @@ class Proxy:
 
 # "paper" is the method as published [Zhang2022]
 PRESETS = {
-    "predictive": Proxy(prolongation="linear", compression="auto", bending="auto", coarse_tol=0.15),
-    "paper": Proxy(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0),
+    "predictive": ProxySettings(prolongation="linear", compression="auto", bending="auto", coarse_tol=0.15),
+    "paper": ProxySettings(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0),
 }
 
 
@@ -79,7 +79,7 @@ class Levels(Record):
             raise SceneError(f"compression must be at most 1, not {self.compression:g}.")
 
     @property
-    def proxy(self) -> Proxy:
+    def proxy(self) -> ProxySettings:
         """What stands in for the finest level: the scene's own values, otherwise the preset's."""
-        said = {entry.name: getattr(self, entry.name) for entry in fields(Proxy)}
+        said = {entry.name: getattr(self, entry.name) for entry in fields(ProxySettings)}
         return replace(PRESETS[self.preset], **{name: value for name, value in said.items() if value is not None})

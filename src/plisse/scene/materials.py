@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from plisse.core.errors import SceneError
-from plisse.core.record import Record, number, settle, word
+from plisse.core.record import Record, fill_in, number, word
 from plisse.core.values import Flag
 
 
@@ -48,7 +48,7 @@ class Material(Record):
         if isinstance(self.strain_limit, bool):
             if self.strain_limit and self.published_limit is None:
                 raise SceneError("strain_limit = true needs a preset with a published limit: give a number, e.g. 1.06.")
-            settle(self, strain_limit=self.published_limit if self.strain_limit else None)
+            fill_in(self, strain_limit=self.published_limit if self.strain_limit else None)
         if self.strain_limit is not None and self.strain_onset >= self.strain_limit:
             raise SceneError(
                 f"strain_onset must be below strain_limit = {self.strain_limit:g}, not {self.strain_onset!r}."

@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from plisse.core.errors import SceneError, suggest
 from plisse.core.mesh import Floats, Ints, Longs, Mesh
-from plisse.core.record import Record, box, flag, indices, number, settle, table, tables, three, word
+from plisse.core.record import Record, box, fill_in, flag, indices, number, table, tables, three, word
 from plisse.core.values import Vector
 from plisse.scene.schedule import Keyframe, check_motion
 
@@ -77,7 +77,7 @@ class Pin(Selection):
     )
 
     def check(self) -> None:
-        settle(self, motion=check_motion(self.motion))
+        fill_in(self, motion=check_motion(self.motion))
         super().check()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from plisse.core.errors import SceneError
-from plisse.core.record import Record, count, factors, number, settle, table, tables, three, turn, word
+from plisse.core.record import Record, count, factors, fill_in, number, table, tables, three, turn, word
 from plisse.core.values import Vector
 from plisse.scene.colliders import Collider
 from plisse.scene.levels import Levels
@@ -62,7 +62,7 @@ class Shell(Record):
     regions: tuple[Region, ...] = tables(Region, "region", "parts with other materials")
 
     def check(self) -> None:
-        settle(self, pins=tuple(self.pins), regions=tuple(self.regions))
+        fill_in(self, pins=tuple(self.pins), regions=tuple(self.regions))
         for i, region in enumerate(self.regions):
             try:
                 region.over(self.material)
@@ -122,7 +122,7 @@ class Scene(Record):
     keyed: tuple[Keyed, ...] = ()
 
     def check(self) -> None:
-        settle(self, shells=tuple(self.shells), colliders=tuple(self.colliders))
+        fill_in(self, shells=tuple(self.shells), colliders=tuple(self.colliders))
         if not self.shells:
             raise SceneError("A scene needs at least one shell: add a [[shell]] table.")
         names: set[str] = set()
