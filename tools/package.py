@@ -91,7 +91,7 @@ def check_sdist(path: Path) -> None:
 def source_files() -> set[str]:
     """Names of everything that belongs into the package."""
     folder = ROOT / "src/plisse"
-    paths = [path for path in folder.rglob("*") if path.is_file() and path.suffix in (".py", ".typed", ".toml")]
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.suffix in (".py", ".typed", ".toml", ".bib")]
     return {path.relative_to(folder).as_posix() for path in paths}
 
 

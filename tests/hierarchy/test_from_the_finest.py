@@ -110,7 +110,7 @@ def test_it_is_previewed_and_refined_to_the_users_mesh(tmp_path: Path) -> None:
 
 
 def test_a_kind_that_nobody_knows_is_one_sentence() -> None:
-    with pytest.raises(SceneError, match='no hierarchy of the kind "decimation": known are loop'):
+    with pytest.raises(SceneError, match='no hierarchy of the kind "decimation": choose from loop'):
         build_hierarchy("decimation", [coarse_grid()], simulated=1, refined=[], levels=2, prolongation="linear")
 
 

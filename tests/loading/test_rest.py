@@ -113,7 +113,8 @@ def test_uv_that_is_not_there_or_flat(tmp_path: Path) -> None:
 def test_an_odd_size_is_noted() -> None:
     _, geometry = load(Path(), TUBE | {"rest": "uv", "uv_unit": 100 * AROUND, "name": "tube"})
     assert geometry.notes == (
-        "tube has a rest shape of 1.03e+04 times the area of its mesh; if that is not meant, correct unit or uv_unit.",
+        "tube has a rest shape of 1.03e+04 times the area of its mesh; if that is not intended, correct unit or "
+        "uv_unit.",
     )
 
 
@@ -252,11 +253,11 @@ def damage(tmp_path: Path, name: str) -> None:
         (LOWER | {"start": {"run": "first", "frame": 7}}, "first has no frame 7 of level 0: it has 0 to 2"),
         (
             LOWER | {"start": {"run": "first", "shell": "loer"}},
-            'first has no shell "loer" (did you mean "lower"?): known',
+            'first has no shell "loer" (did you mean "lower"?): it has',
         ),
         (
             LOWER | {"name": "cape", "start": "first"},
-            'has no shell "cape": known are lower, upper; choose one with start',
+            'has no shell "cape": it has lower, upper; choose one with start',
         ),
         (
             LOWER | {"vertices": 25, "start": "first"},

@@ -99,7 +99,7 @@ POST = "collider.1={shape='sphere', name='post', radius=0.1, subdivisions=2, tra
         ("contact.frction=0.5", ["unknown key", "friction"]),
         ("contact.offset=0.01", ["contact.offset"]),
         (POST, ["post", "intersection"]),
-        ("shell.vertices=90", ["meshes", "start it anew"]),
+        ("shell.vertices=90", ["meshes", "start again"]),
         ("collider.7=", ["there is only entry 0"]),
         ("wind=", ["not there"]),
         ("time.mode=dynamic", ["only statics can have several levels"]),

@@ -59,7 +59,7 @@ class MidpointExpansion(Expansion):
     """Midpoints leave the surface as it is, so they are free of intersections; strain relief; then to the target.
 
     [Zhang2022] Algorithm 1. Differs: even vertices help where odd ones alone cannot mend a triangle; the last move
-    freezes the vertices that limit it and goes on with the others.
+    freezes the vertices that limit it and continues with the others.
     """
 
     def __init__(self, midpoints: LinearMap) -> None:
@@ -95,7 +95,7 @@ class MidpointExpansion(Expansion):
 
 
 def advance(potentials: Sequence[Potential], x: Floats, p: Floats) -> Floats:
-    """As far along p as the potentials let each vertex go: those that limit a step stay behind, the others go on."""
+    """As far along p as the potentials let each vertex go: those that limit a step stay behind, the others continue."""
     for _ in range(ROUNDS):
         limits = [(part, part.limits(x, p)) for part in filtering(potentials)]
         found = [pair for _, pairs in limits for pair in pairs]

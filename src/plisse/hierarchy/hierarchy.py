@@ -51,5 +51,5 @@ def build_hierarchy(
 ) -> Hierarchy:
     """The hierarchy of a kind. simulated: bodies that are; refined: of the others, whether they grow finer too."""
     if kind not in KINDS:
-        raise SceneError(f'There is no hierarchy of the kind "{kind}": known are {", ".join(KINDS)}.')
+        raise SceneError(f'There is no hierarchy of the kind "{kind}": choose from {", ".join(KINDS)}.')
     return KINDS[kind](bodies, simulated, refined, levels, prolongation)

@@ -118,7 +118,7 @@ def _find_shell(run: Path, wanted: str) -> int:
         raise SceneError(f"start: {path} cannot be read ({error}): {AGAIN}.") from None
     if wanted not in names:
         raise SceneError(
-            f'start: {run} has no shell "{wanted}"{suggest(wanted, names)}: known are {", ".join(names)}; choose one '
+            f'start: {run} has no shell "{wanted}"{suggest(wanted, names)}: it has {", ".join(names)}; choose one '
             'with start = { run = "…", shell = "…" }.'
         )
     return names.index(wanted)

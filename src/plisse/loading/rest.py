@@ -61,7 +61,9 @@ def describe_rest(mesh: Mesh) -> str | None:
     ratio = float(mesh.triangle_areas.sum() / replace(mesh, rest=None).triangle_areas.sum())
     if 1.0 / ODD < ratio < ODD:
         return None
-    return f"has a rest shape of {ratio:.3g} times the area of its mesh; if that is not meant, correct unit or uv_unit"
+    return (
+        f"has a rest shape of {ratio:.3g} times the area of its mesh; if that is not intended, correct unit or uv_unit"
+    )
 
 
 def _as_faces(triangles: Ints) -> Polygons:

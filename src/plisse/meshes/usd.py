@@ -109,7 +109,7 @@ def _pxr() -> Any:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """The library writes warnings of its own past Python to the error stream; what is wrong is told by us."""
+    """The library writes its warnings to the error stream past Python; we report what is wrong ourselves."""
     sys.stderr.flush()
     kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:

@@ -1,4 +1,4 @@
-"""Whether a scene can be simulated as it stands, told before anything is: lengths, start, memory and time."""
+"""Whether a scene can be simulated as it is, checked before anything is: lengths, start, memory and time."""
 
 from __future__ import annotations
 

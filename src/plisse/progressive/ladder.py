@@ -103,7 +103,7 @@ class Ladder:
     # --- problems -----------------------------------------------------------------------------------------------------
 
     def problem(self, level: int, *, start: Floats | None = None) -> SceneProblem:
-        """What a step of the level needs; start: positions to go on from."""
+        """What a step of the level needs; start: positions to continue from."""
         progressive = self.scene.hierarchy.method == "progressive" and level < self.finest
         proxy = self.proxy(level) if progressive else None
         geometry = self.geometry(level)
@@ -179,14 +179,14 @@ class Ladder:
     # --- changes ------------------------------------------------------------------------------------------------------
 
     def changed(self, scene: Scene, geometry: Geometry) -> Ladder:
-        """The ladder of a scene that was changed on the way, fit to go on from this one's states.
+        """The ladder of a scene that was changed on the way, fit to continue from this one's states.
 
         Shells keep their rest meshes; colliders may come and go. Contact lengths that the scene leaves open do not
         grow: states that were reached keep them. What did not change is kept: meshes, their finer levels, models.
         """
         fits = [_fits(a, b) for a, b in zip(self.given.shells, geometry.shells, strict=False)]
         if len(self.given.shells) != len(geometry.shells) or not all(fits):
-            raise SceneError("The meshes of the scene were changed, and its states do not fit them: start it anew.")
+            raise SceneError("The meshes of the scene were changed, and its states do not fit them: start again.")
         geometry = _with_known(geometry, self.given)
         settled, before = settle_contact(scene, geometry).contact, self.scene.contact
         assert settled.offset is not None and before.offset is not None

@@ -53,7 +53,7 @@ class Proxy:
 class SceneProblem(Problem):
     """One level of a scene: its shells, then its mesh colliders.
 
-    start: positions (n, 3) [m] to go on from; scripted vertices that are not at their places there are led to them.
+    start: positions (n, 3) [m] to continue from; scripted vertices that are elsewhere are moved to their places.
     model: the level's shells, made here when not given. extra: makes further potentials of the finished problem, e.g.
     forces that no scene file knows.
     """

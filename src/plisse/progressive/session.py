@@ -205,7 +205,7 @@ class Session:
         if limit.broken(x).any():
             raise SceneError(
                 f"Level {problem.level} is stretched to {limit.max_stretch_over_limit(x):.3g} × the strain limit and "
-                "cannot be brought below it from its present state: raise strain_limit, or start the scene anew."
+                "cannot be brought below it from its present state: raise strain_limit, or start the scene again."
             )
         return x
 
