@@ -85,7 +85,7 @@ def position_error(rest_areas: Floats, x_a: Floats, x_b: Floats) -> float:
 class Projection:
     """Π = (UᵀU)⁻¹Uᵀ, U the map's linear part: coarse positions whose prolongation is nearest to given fine ones.
 
-    It is factorised once. threads: of the factorisation; PARDISO has one number for all its users: give the run's.
+    It is factorised once. threads: of the factorisation.
     """
 
     def __init__(self, prolongation: LevelMap, *, linear: str = "auto", threads: int = 1) -> None:

@@ -84,7 +84,7 @@ class Pardiso:
         import pypardiso
 
         self._solver = pypardiso.PyPardisoSolver(mtype=2)
-        self._solver.libmkl.MKL_Set_Num_Threads(ctypes.c_int(threads))
+        self._threads = ctypes.c_int(threads)
         iparm = self._solver.iparm
         iparm[0] = 1  # no defaults
         iparm[1] = 2  # nested dissection, the serial one: the same order every time
@@ -102,6 +102,8 @@ class Pardiso:
         indptr, indices = self._pattern.indptr, self._pattern.indices
         rhs, out = (np.zeros(1, self._kind) if each is None else each for each in (rhs, out))
         error = ctypes.c_int32(0)
+        # MKL has one number of threads for the whole process: another session may have set it meanwhile
+        self._solver.libmkl.MKL_Set_Num_Threads(self._threads)
 
         def integer(value: int) -> Any:
             return ctypes.byref(ctypes.c_int32(value))
