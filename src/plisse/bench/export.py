@@ -12,6 +12,7 @@ import numpy as np
 from plisse.bench.figures import Figure, use_threads
 from plisse.core.mesh import concatenate
 from plisse.export import FORMATS, export_run
+from plisse.export.video import watch
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.pictures.render import draw
@@ -30,7 +31,7 @@ SCENE = {
     "time": {"mode": "dynamic", "h": 0.02},
 }
 
-PIXELS = (640, 360)
+PIXELS = (1280, 720)
 
 # how many times as long as np.save an export may take (normals and text have their price), films as drawing alone
 ASKED = {"usd": 60.0, "abc": 60.0, "glb": 60.0, "ply": 20.0, "obj": 200.0, "mp4": 1.5, "webm": 2.0}
@@ -81,13 +82,14 @@ def _save(folder: Path) -> float:
 
 
 def _draw(folder: Path) -> float:
-    """Seconds of drawing the frames, once the kernels are loaded."""
+    """Seconds of drawing the frames as a film has them, once the kernels are loaded."""
     recording = open_recording(folder / "run")
-    stage = recording.stage
-    draw(stage.show(recording.positions(0)), size=PIXELS, grounds=stage.grounds)
+    stage, (camera, reach) = recording.stage, watch(recording, PIXELS)
+    bodies = [stage.show(recording.positions(number)) for number in recording.numbers]
+    draw(bodies[0], size=PIXELS, camera=camera, grounds=stage.grounds, reach=reach)
     began = time.perf_counter()
-    for number in recording.numbers:
-        draw(stage.show(recording.positions(number)), size=PIXELS, grounds=stage.grounds)
+    for each in bodies:
+        draw(each, size=PIXELS, camera=camera, grounds=stage.grounds, reach=reach)
     return time.perf_counter() - began
 
 
