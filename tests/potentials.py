@@ -11,8 +11,9 @@ from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import CollisionSurface
 from plisse.contact.friction import Friction
 from plisse.contact.plane import PlaneContact
-from plisse.core.mesh import Ints, Mesh
-from plisse.core.potential import Floats, Hessian, Potential, Sum
+from plisse.core.arrays import Floats, Ints
+from plisse.core.mesh import Mesh
+from plisse.core.potential import Hessian, Potential, Sum
 from plisse.energies.arap import Arap
 from plisse.energies.bending import Bending
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity

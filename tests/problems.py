@@ -3,13 +3,13 @@
 from itertools import combinations_with_replacement, product
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import CollisionSurface
+from plisse.core.arrays import Floats, Ints
 from plisse.core.bodies import Bodies
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.mesh import Mesh
 from plisse.core.potential import DenseBlocks, Hessian, Potential, scatter_vectors
 from plisse.energies.loads import Gravity
 from plisse.hierarchy.maps import LinearMap
@@ -19,7 +19,7 @@ from plisse.solve.problem import Problem
 G = np.array([0.0, 0.0, -9.81])
 
 
-def upper_blocks(full: npt.NDArray[np.float64], k: int) -> Floats:
+def upper_blocks(full: Floats, k: int) -> Floats:
     """Stencil matrices (m, 3k, 3k) as DenseBlocks wants them, (m, k(k+1)/2, 3, 3)."""
     shaped = full.reshape(len(full), k, 3, k, 3)
     pairs = combinations_with_replacement(range(k), 2)

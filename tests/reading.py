@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from plisse.core.mesh import Floats, Ints
+from plisse.core.arrays import Floats, Ints
 from plisse.meshes.polygons import triangulate
 from plisse.meshes.surfaces import read_polygons
 

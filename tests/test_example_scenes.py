@@ -12,8 +12,9 @@ import pytest
 import plisse
 import plisse.pictures.render
 from plisse.cli import main
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Mesh
+from plisse.core.mesh import Mesh
 from plisse.loading.examples import EXAMPLES, copy_example, list_examples, list_gallery
 from plisse.meshes.surfaces import load_surface
 from plisse.scene.sources import MeshSource

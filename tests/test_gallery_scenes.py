@@ -12,7 +12,8 @@ import pytest
 
 import plisse.runs.album
 from plisse.cli import main
-from plisse.core.mesh import Floats, Mesh
+from plisse.core.arrays import Floats
+from plisse.core.mesh import Mesh
 from plisse.pictures.render import render
 from plisse.scene.schedule import rotation
 

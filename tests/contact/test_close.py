@@ -6,7 +6,8 @@ import pytest
 from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import CollisionSurface
 from plisse.contact.check import Detector
-from plisse.core.mesh import Floats, Mesh
+from plisse.core.arrays import Floats
+from plisse.core.mesh import Mesh
 from plisse.core.potential import frozen
 from plisse.hierarchy.loop import subdivide
 

@@ -7,9 +7,9 @@ import pytest
 from tests.potentials import CASES
 from tests.problems import Springs
 
+from plisse.core.arrays import Floats, Ints
 from plisse.core.derivatives import check_potential
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints
 from plisse.core.potential import DenseBlocks, Hessian
 
 LINKS: Ints = np.array([[0, 1], [1, 2]], np.int32)

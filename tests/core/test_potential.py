@@ -6,8 +6,9 @@ from tests.potentials import SURFACE, touching
 
 from plisse.contact.barrier import Barrier
 from plisse.contact.plane import PlaneContact
+from plisse.core.arrays import Floats
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Floats, Hessian, Potential, Sum
+from plisse.core.potential import Hessian, Potential, Sum
 from plisse.energies.inertia import Inertia
 from plisse.energies.membrane import Membrane
 from plisse.solve.linear import make_solver

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from tests.potentials import BALL, SHEET, TUBE, crumpled, full
 
-from plisse.core.mesh import Floats, Mesh, concatenate
+from plisse.core.arrays import Floats
+from plisse.core.mesh import Mesh, concatenate
 from plisse.energies.bending import Bending
 from plisse.energies.membrane import Membrane, shape_gradients
 from plisse.hierarchy.loop import subdivide

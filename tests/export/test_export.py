@@ -18,8 +18,8 @@ from pxr import Gf, Usd, UsdGeom, UsdShade
 from tests.reading import read_mesh
 from tests.runs.test_recording import log, record
 
+from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints
 from plisse.export import FORMATS, Summary, export_run, glb, target, usd, video
 from plisse.pictures.normals import corner_normals, vertex_normals
 from plisse.runs.recording import Recording, open_recording

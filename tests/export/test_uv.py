@@ -11,7 +11,7 @@ from pxr import UsdGeom
 from tests.export.test_export import open_archive, opened, read_accessor
 from tests.runs.test_recording import record
 
-from plisse.core.mesh import Floats
+from plisse.core.arrays import Floats
 from plisse.export import export_run
 from plisse.meshes.surfaces import load_surface
 from plisse.runs.recording import Recording, open_recording

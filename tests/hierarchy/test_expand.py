@@ -10,8 +10,9 @@ from tests.potentials import SURFACE, principal_stretches, touching
 
 from plisse.contact.barrier import Barrier
 from plisse.contact.check import Detector
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.potential import Clock, Floats, frozen
+from plisse.core.potential import Clock, frozen
 from plisse.core.state import State
 from plisse.hierarchy.expand import advance
 from plisse.kernels.threads import use_threads

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_table import scene_from_dict
 from plisse.meshes.ply import read_ply_polygons

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from pxr import Sdf, Usd, UsdGeom, Vt
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Mesh, by_vertex, concatenate
+from plisse.core.mesh import Mesh, by_vertex, concatenate
 from plisse.hierarchy.loop import subdivide
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_table import scene_from_dict

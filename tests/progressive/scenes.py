@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from plisse.contact.check import Detector
+from plisse.core.arrays import Floats
 from plisse.core.grid import Grid
-from plisse.core.potential import Clock, Floats, Sum
+from plisse.core.potential import Clock, Sum
 from plisse.core.state import Checkpoint, State
 from plisse.kernels.threads import use_threads
 from plisse.loading.geometry import load_geometry

@@ -7,8 +7,8 @@ import pytest
 from scipy.integrate import solve_bvp
 from tests.progressive.scenes import NO_CONTACT, at_x, equilibrium, forces, make_problem, states
 
+from plisse.core.arrays import Floats
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Floats
 from plisse.energies.bending import Bending
 from plisse.energies.membrane import Membrane
 from plisse.progressive.scene_problem import SceneProblem

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plisse.core.potential import Floats, frozen
+from plisse.core.arrays import Floats
+from plisse.core.potential import frozen
 from plisse.kernels.threads import use_threads
 from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.consistency import CURVATURES, compare_levels

@@ -11,7 +11,7 @@ from tests.progressive.scenes import (
     without_intersections,
 )
 
-from plisse.core.potential import Floats
+from plisse.core.arrays import Floats
 from plisse.core.state import State
 from plisse.kernels.threads import use_threads
 from plisse.progressive.scene_problem import SceneProblem

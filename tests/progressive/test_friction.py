@@ -8,8 +8,8 @@ import pytest
 from tests.progressive.scenes import Table, accepted, make_problem
 
 from plisse.contact.friction import Friction, combine
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.potential import Floats
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.meshes.obj import write_obj
 from plisse.progressive.scene_problem import SceneProblem

@@ -117,7 +117,7 @@ def test_keys_survive_writing_and_reading() -> None:
         ([{"time": 0, "value": [0, 0, 1]}, {"time": 0, "value": [0, 0, 2]}], "increasing times"),
         ([{"time": 0}], "both time and value"),
         ([{"time": 0, "value": [0, 0]}], "three numbers"),
-        ([{"time": "1 m", "value": [0, 0, 1]}], "unit"),
+        ([{"time": "1 m", "value": [0, 0, 1]}], "cannot be converted"),
         ([{"time": 0, "value": [0, 0, 1], "ease": 1}], "ease"),
     ],
 )

@@ -5,7 +5,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from plisse.core.mesh import Floats, Mesh, concatenate
+from plisse.core.arrays import Floats
+from plisse.core.mesh import Mesh, concatenate
 from plisse.hierarchy.loop import loop
 from plisse.hierarchy.subdivision import Subdivision
 from plisse.progressive.metrics import (

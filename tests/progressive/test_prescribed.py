@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.progressive.scenes import Table, accepted, make_problem, without_intersections
 
-from plisse.core.potential import Floats
+from plisse.core.arrays import Floats
 from plisse.progressive.scene_problem import SceneProblem
 from plisse.scene.schedule import rotation
 

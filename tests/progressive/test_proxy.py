@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from tests.potentials import SHEET, as_matrix
 
+from plisse.core.arrays import Floats
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Floats, Potential, Sum, frozen
+from plisse.core.potential import Potential, Sum, frozen
 from plisse.hierarchy.maps import identity
 from plisse.hierarchy.subdivision import Subdivision
 from plisse.loading.scene_file import scene_from_dict

@@ -8,9 +8,9 @@ import pytest
 from scipy.integrate import solve_bvp
 from tests.progressive.scenes import NO_CONTACT, Table, at_x, equilibrium, make_problem
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Floats
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_table import scene_from_dict
 from plisse.progressive.feasibility import check_lengths

@@ -10,7 +10,8 @@ from tests.progressive.test_progressive import check_states
 
 import plisse.pictures.render
 from plisse.cli import main
-from plisse.core.mesh import Floats, Mesh
+from plisse.core.arrays import Floats
+from plisse.core.mesh import Mesh
 from plisse.core.state import State
 from plisse.energies.membrane import shape_gradients
 from plisse.kernels.threads import use_threads

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.progressive.scenes import NO_CONTACT, accepted, equilibrium, make_problem
 
-from plisse.core.potential import Floats
+from plisse.core.arrays import Floats
 from plisse.progressive.scene_problem import SceneProblem
 
 G, H = 9.81, 0.02

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, concatenate
+from plisse.core.mesh import concatenate
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict
 from plisse.runs.recording import Recording, open_recording

@@ -318,7 +318,7 @@ def test_regions_are_kept_and_never_mixed_with_others(tmp_path: Path, capsys: py
     (tmp_path / "hem.txt").write_text(" ".join(["0.5", *weights[1:]]))
     capsys.readouterr()
     assert run(scene, whole, "--resume") == 2
-    assert "the weights of shell.0.region.0 are not what they were" in said(capsys)
+    assert "the weights of shell.0.region.0 have changed" in said(capsys)
 
 
 def test_other_threads_are_told(finished: tuple[Path, Path], capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Floats
 from plisse.core.state import Checkpoint, Couplings, State
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict, scene_to_dict

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from plisse.contact.check import Detector
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Mesh, check_manifold
+from plisse.core.mesh import Mesh, check_manifold
 from plisse.core.record import Entry
 from plisse.core.values import Choice, Number
 from plisse.shapes.catalogue import (

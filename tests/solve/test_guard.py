@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tests.potentials import SHEET
 
+from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
-from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, KronBlocks, OuterBlocks, Pattern, Potential, Sum
+from plisse.core.potential import DenseBlocks, Hessian, KronBlocks, OuterBlocks, Pattern, Potential, Sum
 from plisse.energies.inertia import Inertia
 from plisse.energies.membrane import Membrane
 from plisse.solve.newton import Newton

@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sparse
 from tests.progressive.scenes import make_problem, states
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.potential import Floats, Pattern
+from plisse.core.potential import Pattern
 from plisse.scene.settings import Solver
 from plisse.solve import linear
 from plisse.solve.factors import NotPositiveDefinite

@@ -9,8 +9,9 @@ from tests.progressive.scenes import make_newton, make_problem
 
 from plisse.contact.barrier import Barrier
 from plisse.contact.plane import PlaneContact
+from plisse.core.arrays import Floats
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Clock, Floats, Hessian, Pattern, Potential, Sum
+from plisse.core.potential import Clock, Hessian, Pattern, Potential, Sum
 from plisse.energies.inertia import Inertia
 from plisse.energies.loads import Gravity, PressureLoad
 from plisse.energies.membrane import Membrane

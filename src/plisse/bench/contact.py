@@ -14,7 +14,8 @@ from plisse.bench.figures import Figure, use_threads
 from plisse.contact import candidates as broad
 from plisse.contact.barrier import Barrier
 from plisse.contact.ccd import max_step
-from plisse.core.potential import Floats, Pattern
+from plisse.core.arrays import Floats
+from plisse.core.potential import Pattern
 from plisse.progressive.scene_problem import SceneProblem
 
 REPEATS = 7

@@ -17,8 +17,9 @@ import numpy as np
 from PIL import Image, ImageDraw
 
 from plisse.bench.figures import Figure, use_threads
+from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.mesh import Mesh
 from plisse.core.state import State
 from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.ladder import Ladder

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plisse.contact import candidates as broad
 from plisse.contact.ccd import max_step, pair_steps
@@ -14,15 +13,8 @@ from plisse.contact.close import ClosePairs, find_close
 from plisse.contact.exact import barrier_blocks, project_blocks
 from plisse.contact.friction import Contacts
 from plisse.contact.touching import ContactPotential
-from plisse.core.potential import (
-    Blocks,
-    DenseBlocks,
-    Floats,
-    Hessian,
-    Ints,
-    KronBlocks,
-    scatter_vectors,
-)
+from plisse.core.arrays import Bools, Floats, Ints
+from plisse.core.potential import Blocks, DenseBlocks, Hessian, KronBlocks, scatter_vectors
 from plisse.kernels import barrier
 
 PARALLEL = 1e-3  # edge pairs are mollified below ‖u × v‖² = PARALLEL ‖ū‖² ‖v̄‖², rest lengths [Li2020] §4
@@ -58,7 +50,7 @@ class _Touching:
     constants: tuple[Floats, Floats, Floats, Floats, Floats]  # D, offset, dhat, stiffness, threshold
 
     @cached_property
-    def slopes(self) -> tuple[Floats, Floats, Floats, NDArray[np.bool_]]:
+    def slopes(self) -> tuple[Floats, Floats, Floats, Bools]:
         """Gradients (m, 4, 3), closed-form blocks (m, 3, 3), normal forces (m,) [N], whether mollified (m,)."""
         m = len(self.pairs)
         out = np.empty((m, 4, 3)), np.empty((m, 3, 3)), np.empty(m), np.empty(m, np.bool_)

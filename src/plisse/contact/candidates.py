@@ -4,14 +4,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plisse.core.arrays import Bools, Bytes, Floats, Ints, Longs
 from plisse.kernels.pairs import DEFORMABLE, PASSIVE, Buffer, Motion, compact, find_pairs, find_range
 from plisse.kernels.tree import Forest, fit_leaves, fit_nodes, order_patches, sweep_vertices
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int32]
-BoolArray = NDArray[np.bool_]
 
 LEAF = 12  # triangles in a leaf at most; measured
 CHUNKS = 64  # units of parallel work, the same for any number of threads
@@ -28,12 +24,12 @@ class Patches:
     """
 
     forest: Forest
-    tree: IntArray
-    role: NDArray[np.uint8]
+    tree: Ints
+    role: Bytes
     rows: int
-    chunks: IntArray
-    turn: IntArray
-    counts: NDArray[np.int64]
+    chunks: Ints
+    turn: Ints
+    counts: Longs
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +46,13 @@ class CollisionSurface:
     neighbours in the rest shape do not push each other and yet cannot pass through each other.
     """
 
-    edges: IntArray
-    triangles: IntArray
-    points: IntArray
-    body: IntArray
-    passive: BoolArray
-    X: FloatArray
-    deformable: BoolArray
+    edges: Ints
+    triangles: Ints
+    points: Ints
+    body: Ints
+    passive: Bools
+    X: Floats
+    deformable: Bools
     offset: float
     dhat: float
 
@@ -89,17 +85,17 @@ class Candidates:
     (n, 3).
     """
 
-    pt: IntArray
-    ee: IntArray
-    pt_offset: FloatArray
-    pt_dhat: FloatArray
-    ee_offset: FloatArray
-    ee_dhat: FloatArray
-    x: FloatArray
-    p: FloatArray
+    pt: Ints
+    ee: Ints
+    pt_offset: Floats
+    pt_dhat: Floats
+    ee_offset: Floats
+    ee_dhat: Floats
+    x: Floats
+    p: Floats
     margin: float
 
-    def covers(self, x: FloatArray, p: FloatArray) -> bool:
+    def covers(self, x: Floats, p: Floats) -> bool:
         """Whether every pair that matters on the segment from x to x + p [m], both (n, 3), is in the list."""
         for y in (x, x + p):
             lo, hi = find_range(y, self.x, self.p, self.margin)
@@ -108,7 +104,7 @@ class Candidates:
         return True
 
 
-def build(surface: CollisionSurface, x: FloatArray, p: FloatArray, margin: float) -> Candidates:
+def build(surface: CollisionSurface, x: Floats, p: Floats, margin: float) -> Candidates:
     """Pairs that can come closer than offset + dhat in the states of `Candidates` around x, x + p.
 
     Broad phase: boxes of the swept vertices, each body in the frame of its own mean motion, so that common
@@ -150,7 +146,7 @@ def build(surface: CollisionSurface, x: FloatArray, p: FloatArray, margin: float
     return Candidates(pairs[:k], pairs[k:], offset[:k], dhat[:k], offset[k:], dhat[k:], x, p, margin)
 
 
-def _reserve(counts: NDArray[np.int64]) -> Buffer:
+def _reserve(counts: Longs) -> Buffer:
     """Empty buffers with some room beyond the counts."""
     start = np.concatenate(([0], np.cumsum(counts + counts // 4 + 64)))
     room = int(start[-1])
@@ -158,20 +154,20 @@ def _reserve(counts: NDArray[np.int64]) -> Buffer:
 
 
 def build_patches(
-    edges: IntArray,
-    triangles: IntArray,
-    points: IntArray,
-    body: IntArray,
-    passive: BoolArray,
-    deformable: BoolArray,
-    X: FloatArray,
+    edges: Ints,
+    triangles: Ints,
+    points: Ints,
+    body: Ints,
+    passive: Bools,
+    deformable: Bools,
+    X: Floats,
 ) -> Patches:
     """Sort each body's triangles into compact patches of the rest shape, which also own the edges and points.
 
     Edges without a triangle and points without an edge are sorted as items in their own right.
     """
     labels, numbers = np.unique(body, return_inverse=True)
-    tree: IntArray = numbers.astype(np.int32)
+    tree: Ints = numbers.astype(np.int32)
     alone = _find_alone(edges, triangles)
     used = np.zeros(len(X), dtype=np.bool_)
     used[triangles.ravel()] = True
@@ -225,24 +221,24 @@ def build_patches(
     return Patches(forest, tree, role.astype(np.uint8), rows, chunks, turn, counts)
 
 
-def _keys(edges: IntArray) -> NDArray[np.int64]:
+def _keys(edges: Ints) -> Longs:
     """One number an edge, whatever its direction."""
     pairs = np.sort(edges.astype(np.int64), axis=1)
-    keys: NDArray[np.int64] = (pairs[:, 0] << 32) + pairs[:, 1]
+    keys: Longs = (pairs[:, 0] << 32) + pairs[:, 1]
     return keys
 
 
-def _sides(triangles: IntArray) -> IntArray:
+def _sides(triangles: Ints) -> Ints:
     """The three edges of each triangle, shape (3 nt, 2)."""
     return np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
 
 
-def _find_alone(edges: IntArray, triangles: IntArray) -> NDArray[np.int64]:
+def _find_alone(edges: Ints, triangles: Ints) -> Longs:
     """Numbers of the edges that belong to no triangle."""
     return np.flatnonzero(~np.isin(_keys(edges), _keys(_sides(triangles))))
 
 
-def _find_edge_leaves(edges: IntArray, triangles: IntArray, triangle_leaf: IntArray, total: int) -> IntArray:
+def _find_edge_leaves(edges: Ints, triangles: Ints, triangle_leaf: Ints, total: int) -> Ints:
     """First leaf with a triangle of each edge; `total` where there is none."""
     keys = _keys(edges)
     order = np.argsort(keys, kind="stable")

@@ -1,15 +1,13 @@
 """The step filter of contact: how far along a direction nothing comes too close."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plisse.contact.candidates import Candidates
+from plisse.core.arrays import Floats, Ints
 from plisse.kernels.accd import CHUNK, limit_each, limit_pairs
 
 
-def max_step(
-    candidates: Candidates, x: NDArray[np.float64], p: NDArray[np.float64], *, keep: float = 0.1
-) -> tuple[float, NDArray[np.int32] | None]:
+def max_step(candidates: Candidates, x: Floats, p: Floats, *, keep: float = 0.1) -> tuple[float, Ints | None]:
     """How far along p every pair keeps its gap: an α ≤ 1 and the vertices of the pair that limits it.
 
     d − offset ≥ keep · (d₀ − offset) on x + a p for a in [0, α], by additive CCD ([Li2021] Algorithm 1)
@@ -20,7 +18,7 @@ def max_step(
     x = np.ascontiguousarray(x, dtype=np.float64)
     p = np.ascontiguousarray(p, dtype=np.float64)
     alpha = 1.0
-    pair: NDArray[np.int32] | None = None
+    pair: Ints | None = None
     for pairs, offsets, is_edge_pair in (
         (candidates.pt, candidates.pt_offset, False),
         (candidates.ee, candidates.ee_offset, True),
@@ -37,9 +35,7 @@ def max_step(
     return alpha, pair
 
 
-def pair_steps(
-    candidates: Candidates, x: NDArray[np.float64], p: NDArray[np.float64], *, keep: float = 0.1
-) -> list[tuple[NDArray[np.int32], NDArray[np.float64]]]:
+def pair_steps(candidates: Candidates, x: Floats, p: Floats, *, keep: float = 0.1) -> list[tuple[Ints, Floats]]:
     """Every pair's own step: point–triangle, then edge–edge pairs (k, 4), and the α ≤ 1 that each alone allows (k,).
 
     The least of them is never larger than the α of `max_step`, and the same up to rounding; it is 0 where a pair's

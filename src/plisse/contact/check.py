@@ -9,8 +9,9 @@ from typing import Protocol
 import ipctk
 import numpy as np
 
+from plisse.core.arrays import Floats, Ints, Longs
 from plisse.core.bodies import Bodies
-from plisse.core.mesh import Floats, Ints, Longs, Mesh
+from plisse.core.mesh import Mesh
 
 
 def use_detector_threads(threads: int) -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plisse.contact.candidates import BoolArray, Candidates, FloatArray, IntArray
+from plisse.contact.candidates import Candidates
+from plisse.core.arrays import Bools, Floats, Ints
 from plisse.kernels import barrier
 
 SLACK = 1e-3  # a pair within this part of its offset counts as too close
@@ -22,11 +23,11 @@ class ClosePairs:
     have, and so can neither pass through each other nor throw each other apart.
     """
 
-    pt: IntArray
-    pt_offset: FloatArray
-    ee: IntArray
-    ee_offset: FloatArray
-    touched: BoolArray
+    pt: Ints
+    pt_offset: Floats
+    ee: Ints
+    ee_offset: Floats
+    touched: Bools
 
     def relax(self, found: Candidates) -> Candidates:
         """The candidates with these pairs' own offset and dhat."""
@@ -36,9 +37,7 @@ class ClosePairs:
         ee_offset, ee_dhat = self._own(_in_order(found.ee), found.ee_offset, found.ee_dhat, self.ee, self.ee_offset)
         return replace(found, pt_offset=pt_offset, pt_dhat=pt_dhat, ee_offset=ee_offset, ee_dhat=ee_dhat)
 
-    def _own(
-        self, pairs: IntArray, offset: FloatArray, dhat: FloatArray, close: IntArray, own: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def _own(self, pairs: Ints, offset: Floats, dhat: Floats, close: Ints, own: Floats) -> tuple[Floats, Floats]:
         some = np.flatnonzero(self.touched[pairs].all(axis=1))
         rows = np.concatenate([close, pairs[some]])
         _, name = np.unique(rows, axis=0, return_inverse=True)
@@ -51,7 +50,7 @@ class ClosePairs:
         return offset, dhat
 
 
-def find_close(found: Candidates, x: FloatArray, body: IntArray) -> ClosePairs:
+def find_close(found: Candidates, x: Floats, body: Ints) -> ClosePairs:
     """The candidates within one body that are closer than their offset at x (n, 3) [m]."""
     pairs, offset = np.concatenate([found.pt, found.ee]), np.concatenate([found.pt_offset, found.ee_offset])
     weights, D = np.empty((len(pairs), 4)), np.empty(len(pairs))
@@ -66,6 +65,6 @@ def find_close(found: Candidates, x: FloatArray, body: IntArray) -> ClosePairs:
     return ClosePairs(found.pt[pt], own[pt], _in_order(found.ee[ee]), own[len(found.pt) + ee], touched)
 
 
-def _in_order(edges: IntArray) -> IntArray:
+def _in_order(edges: Ints) -> Ints:
     """Edge–edge pairs (k, 4) with the edge of the lower vertex first: the search leaves it open."""
     return np.where((edges[:, 0] > edges[:, 2])[:, None], edges[:, [2, 3, 0, 1]], edges)

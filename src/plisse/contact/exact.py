@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plisse.core.potential import Floats, Ints
+from plisse.core.arrays import Floats, Ints
 from plisse.kernels import barrier
 
 UPPER = [(a, c) for a in range(4) for c in range(a, 4)]  # order of the upper blocks of a four-vertex stencil

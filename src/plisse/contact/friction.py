@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plisse.core.potential import Floats, Hessian, Ints, KronBlocks, Potential, scatter_vectors
+from plisse.core.arrays import Bools, Floats, Ints
+from plisse.core.potential import Hessian, KronBlocks, Potential, scatter_vectors
 from plisse.kernels import slip
 
 
@@ -20,7 +20,7 @@ class Contacts:
     normals: Floats
     forces: Floats
 
-    def take(self, chosen: NDArray[np.bool_]) -> Contacts:
+    def take(self, chosen: Bools) -> Contacts:
         """The chosen contacts (m,)."""
         return Contacts(self.nodes[chosen], self.weights[chosen], self.normals[chosen], self.forces[chosen])
 

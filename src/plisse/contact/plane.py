@@ -6,7 +6,8 @@ import numpy as np
 
 from plisse.contact.friction import Contacts
 from plisse.contact.touching import ContactPotential
-from plisse.core.potential import Floats, Hessian, Ints, KronBlocks
+from plisse.core.arrays import Floats, Ints
+from plisse.core.potential import Hessian, KronBlocks
 from plisse.kernels import barrier
 
 

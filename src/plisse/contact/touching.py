@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 
 from plisse.contact.friction import Contacts
-from plisse.core.potential import Floats, Potential
+from plisse.core.arrays import Floats
+from plisse.core.potential import Potential
 
 
 class ContactPotential(Potential):

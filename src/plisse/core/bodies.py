@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from plisse.core.mesh import Floats, Ints
+from plisse.core.arrays import Bools, Floats, Ints, Longs
 
 Array = TypeVar("Array", bound=NDArray[Any])
 
@@ -32,7 +32,7 @@ class Bodies:
         return cls((name,), (n,), 1)
 
     @cached_property
-    def starts(self) -> NDArray[np.int64]:
+    def starts(self) -> Longs:
         """Where each body's vertices begin, and where the last one's end, shape (bodies + 1,)."""
         return np.concatenate(([0], np.cumsum(self.sizes, dtype=np.int64)))
 
@@ -52,7 +52,7 @@ class Bodies:
         return np.repeat(np.arange(len(self.sizes)), self.sizes).astype(np.int32)
 
     @cached_property
-    def is_simulated(self) -> NDArray[np.bool_]:
+    def is_simulated(self) -> Bools:
         """Whether a vertex belongs to a simulated body, shape (n,)."""
         return np.arange(self.n) < self.n_simulated
 

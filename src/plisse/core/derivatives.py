@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats
 from plisse.core.potential import Hessian, Potential, frozen
 
 STEPS = (1e-5, 1e-6, 1e-7)  # of central differences, in units of the size of x; the best of them counts

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from plisse.core.mesh import Floats, Ints, Longs
+    from plisse.core.arrays import Floats, Ints, Longs
 
 
 class SceneError(Exception):

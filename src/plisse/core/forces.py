@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from plisse.core.potential import Floats, Potential
+from plisse.core.arrays import Floats
+from plisse.core.potential import Potential
 
 
 def forces(potentials: Iterable[Potential], x: Floats) -> dict[str, Floats]:

@@ -12,11 +12,8 @@ import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, reverse_cuthill_mckee
 
+from plisse.core.arrays import Bools, Floats, Ints, Longs
 from plisse.core.errors import SceneError
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
-Longs = npt.NDArray[np.int64]
 
 # A triangle has no area when its least height is below this part of its longest edge, and is a sliver below that one.
 DEGENERATE = 2e-10
@@ -343,7 +340,7 @@ def _find_touching_fans(mesh: Mesh, names: Names) -> Iterator[Flaw]:
         )
 
 
-def _first(flags: npt.NDArray[np.bool_]) -> int:
+def _first(flags: Bools) -> int:
     return int(np.argmax(flags))
 
 

@@ -11,13 +11,10 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 from numba import get_num_threads
-from numpy.typing import NDArray
 
+from plisse.core.arrays import Bools, Floats, Ints, Longs
 from plisse.core.mesh import rank_neighbours
 from plisse.kernels import scatter
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +217,7 @@ class Pattern:
     i·n_free + j, i ≤ j.
     """
 
-    def __init__(self, free_index: Ints, keys: NDArray[np.int64]) -> None:
+    def __init__(self, free_index: Ints, keys: Longs) -> None:
         self.free_index = free_index
         self.free = free_index >= 0
         self.size = int(self.free.sum())
@@ -235,7 +232,7 @@ class Pattern:
         self._slots: dict[int, tuple[Ints, Ints]] = {}
 
     @classmethod
-    def of(cls, free: NDArray[np.bool_], stencils: Iterable[Ints]) -> Pattern:
+    def of(cls, free: Bools, stencils: Iterable[Ints]) -> Pattern:
         """The pattern that couples all nodes of each stencil, with rows numbered so that neighbours are near."""
         size = int(free.sum())
         index = np.where(free, np.cumsum(free) - 1, -1).astype(np.int32)
@@ -303,13 +300,13 @@ def scatter_vectors(nodes: Ints, vectors: Floats, n: int) -> Floats:
     return out
 
 
-def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def _distinct(keys: Longs) -> Longs:
     """Sorted and each once; sorting first is several times as fast here as numpy's unique."""
     keys = np.sort(keys)
     return keys[np.concatenate(([True], keys[1:] != keys[:-1]))] if len(keys) else keys
 
 
-def pair_keys(free_index: Ints, nodes: Ints) -> NDArray[np.int64]:
+def pair_keys(free_index: Ints, nodes: Ints) -> Longs:
     """Keys i·n_free + j, i ≤ j, of all free node pairs of the stencils."""
     index = free_index.astype(np.int64)
     size = int((index >= 0).sum())

@@ -5,10 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from plisse.core.potential import Floats
+from plisse.core.arrays import Floats, Longs
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +52,7 @@ class Couplings:
     """
 
     mark: str
-    keys: NDArray[np.int64]
+    keys: Longs
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.mesh import Mesh
-from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, Potential, scatter_vectors
+from plisse.core.potential import DenseBlocks, Hessian, Potential, scatter_vectors
 from plisse.energies.membrane import shape_gradients
 from plisse.kernels import rigid
 
@@ -17,7 +17,7 @@ class Arap(Potential):
     selected (m,) bool, kappa [Pa] and thickness [m] are arrays over all triangles.
     """
 
-    def __init__(self, mesh: Mesh, *, selected: NDArray[np.bool_], kappa: Floats, thickness: Floats) -> None:
+    def __init__(self, mesh: Mesh, *, selected: Bools, kappa: Floats, thickness: Floats) -> None:
         self._triangles: Ints = np.ascontiguousarray(mesh.triangles[selected])
         self._B = np.ascontiguousarray(shape_gradients(mesh)[selected])
         self._weight = (mesh.triangle_areas * thickness * kappa)[selected]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from plisse.core.potential import Floats, Hessian, Ints, KronBlocks, Potential, scatter_vectors
+from plisse.core.arrays import Floats, Ints
+from plisse.core.potential import Hessian, KronBlocks, Potential, scatter_vectors
 
 
 class Inertia(Potential):

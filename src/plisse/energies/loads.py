@@ -6,8 +6,9 @@ from copy import copy
 
 import numpy as np
 
+from plisse.core.arrays import Floats, Ints
 from plisse.core.mesh import Mesh
-from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, KronBlocks, Potential, scatter_vectors
+from plisse.core.potential import DenseBlocks, Hessian, KronBlocks, Potential, scatter_vectors
 
 
 class Gravity(Potential):

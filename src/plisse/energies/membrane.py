@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from plisse.core.arrays import Floats, Ints
 from plisse.core.mesh import Mesh
-from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, Potential, scatter_vectors
+from plisse.core.potential import DenseBlocks, Hessian, Potential, scatter_vectors
 from plisse.kernels import relaxed, stretch
 
 

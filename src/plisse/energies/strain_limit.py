@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.mesh import Mesh
-from plisse.core.potential import DenseBlocks, Floats, Hessian, Ints, Potential, scatter_vectors
+from plisse.core.potential import DenseBlocks, Hessian, Potential, scatter_vectors
 from plisse.energies.arap import Arap
 from plisse.energies.membrane import shape_gradients
 from plisse.kernels import stretch
@@ -91,17 +91,17 @@ class StrainLimit(Potential):
 
     # --- back below the limit -----------------------------------------------------------------------------------------
 
-    def broken(self, x: Floats) -> NDArray[np.bool_]:
+    def broken(self, x: Floats) -> Bools:
         """Triangles of the mesh (m,) whose stretch is not below their limit."""
         over = np.zeros(len(self._selected), bool)
         over[self._selected] = self.stretches(x)[:, 0] >= self._limit * (1.0 - UNDER)
         return over
 
-    def without(self, left_out: NDArray[np.bool_]) -> StrainLimit:
+    def without(self, left_out: Bools) -> StrainLimit:
         """The same barrier of fewer triangles; left_out: of the mesh (m,)."""
         return StrainLimit(self._mesh, selected=self._selected & ~left_out, **self._of_mesh)
 
-    def relief(self, over: NDArray[np.bool_], *, stiffness: float) -> Arap:
+    def relief(self, over: Bools, *, stiffness: float) -> Arap:
         """What pulls the given triangles (m,) back to their rest shape; stiffness: in units of the barrier's."""
         kappa, thickness = self._of_mesh["kappa"] * stiffness, self._of_mesh["thickness"]
         return Arap(self._mesh, selected=over, kappa=kappa, thickness=thickness)

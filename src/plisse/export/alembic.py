@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from plisse.core.mesh import Floats
+from plisse.core.arrays import Floats
 from plisse.core.version import __version__
 from plisse.export.look import Look, describe_looks, make_distinct, to_y_up
 from plisse.export.target import Summary, Told, leave_room, need, quiet, whole_file

@@ -13,8 +13,9 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
+from plisse.core.arrays import Floats, Ints, Singles
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints, find_bounds
+from plisse.core.mesh import find_bounds
 from plisse.core.version import __version__
 from plisse.export.look import describe_looks, linear, to_y_up
 from plisse.export.target import Summary, Told, quiet, whole_file
@@ -117,7 +118,7 @@ class Surface:
         self.first = x.copy()
         self.points, self.normals = self.shape(x)
 
-    def shape(self, x: Floats) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
+    def shape(self, x: Floats) -> tuple[Singles, Singles]:
         """Positions [m] and normals in the file's axes, shape (n, 3) each."""
         if self.split:
             corners = x[self.body.triangles], corner_normals(x, self.body.triangles)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import count
 
 import numpy as np
-import numpy.typing as npt
 
-from plisse.core.mesh import Floats
+from plisse.core.arrays import Floats, Singles
 from plisse.pictures.render import Color
 from plisse.runs.recording import RecordedBody
 
@@ -50,7 +49,7 @@ def make_distinct(words: Sequence[str], *, taken: Sequence[str] = ()) -> list[st
     return out
 
 
-def to_y_up(vectors: Floats) -> npt.NDArray[np.float32]:
+def to_y_up(vectors: Floats) -> Singles:
     """Positions or normals (n, 3) in float32, turned from z-up to y-up: (x, y, z) → (x, z, −y)."""
     out = np.empty(vectors.shape, np.float32)
     out[:, 0], out[:, 1], out[:, 2] = vectors[:, 0], vectors[:, 2], -vectors[:, 1]

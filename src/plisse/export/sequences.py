@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from plisse.core.mesh import Floats, Mesh, by_vertex, concatenate
+from plisse.core.arrays import Floats
+from plisse.core.mesh import Mesh, by_vertex, concatenate
 from plisse.export.target import Summary, Told, quiet, whole_file, whole_folder
 from plisse.meshes.ply import write_ply
 from plisse.meshes.texture import face_lines, number_uv

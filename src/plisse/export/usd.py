@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from plisse.core.mesh import Floats, find_bounds
+from plisse.core.arrays import Floats
+from plisse.core.mesh import find_bounds
 from plisse.export.look import Look, describe_looks, linear, make_distinct
 from plisse.export.target import Summary, Told, need, quiet, whole_file
 from plisse.pictures.normals import corner_normals, vertex_normals

@@ -13,8 +13,9 @@ from typing import IO
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, find_bounds
+from plisse.core.mesh import find_bounds
 from plisse.export.target import Summary, Told, need, quiet, whole_file
 from plisse.pictures.camera import Camera, aim, find_outermost
 from plisse.pictures.render import draw, find_reach

@@ -7,10 +7,9 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plisse.core.arrays import Bools, Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import Inertia
 from plisse.hierarchy.maps import LinearMap
@@ -122,7 +121,7 @@ def relieve_strain(
     clock: Clock,
     x: Floats,
     target: Floats | None,
-    moving: Sequence[NDArray[np.bool_]],
+    moving: Sequence[Bools],
     *,
     h: float,
 ) -> Iterator[Floats]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.arrays import Floats, Ints
+from plisse.core.mesh import Mesh
 from plisse.hierarchy.maps import LinearMap
 
 

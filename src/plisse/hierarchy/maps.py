@@ -8,10 +8,9 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from plisse.core.mesh import Floats, Ints
+from plisse.core.arrays import Bools, Floats, Ints
 from plisse.kernels.sparse import multiply
 from plisse.solve.factors import Sparsity
 
@@ -54,7 +53,7 @@ class LevelMap(ABC):
         """This map applied to the result of a coarser one."""
 
     @property
-    def new(self) -> NDArray[np.bool_]:
+    def new(self) -> Bools:
         """Fine vertices that the coarse level does not have, shape (fine,)."""
         out = np.ones(self.fine, bool)
         out[self.kept] = False

@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 from numba import prange
-from numpy.typing import NDArray
 
+from plisse.core.arrays import Floats, Ints, Longs
 from plisse.kernels.distance import edge_edge, point_triangle
 from plisse.kernels.jit import kernel, parallel_kernel
-from plisse.kernels.tree import Floats, Ints
 
 ROUNDS = 256  # advances of one pair; the time reached so far is safe whenever it stops
 CLOSE = 1.05  # a gap below this multiple of the one to keep ends the advance
@@ -150,7 +149,7 @@ def limit_pairs(
     keep: float,
     limit: float,
     limits: Floats,
-    which: NDArray[np.int64],
+    which: Longs,
 ) -> None:
     """For each chunk the smallest step below `limit` and the number of its pair, −1 for none.
 

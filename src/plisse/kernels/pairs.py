@@ -5,13 +5,11 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import prange
-from numpy.typing import NDArray
 
+from plisse.core.arrays import Bytes, Floats, Ints, Longs, Singles
 from plisse.kernels.distance import edge_edge, point_triangle
 from plisse.kernels.jit import kernel, parallel_kernel
-from plisse.kernels.tree import Boxes, Floats, Forest, Ints
-
-Longs = NDArray[np.int64]
+from plisse.kernels.tree import Forest
 
 PASSIVE, DEFORMABLE = np.uint8(1), np.uint8(2)
 FAR = np.float32(np.inf)
@@ -26,7 +24,7 @@ class Motion(NamedTuple):
     p: Floats  # displacement [m], shape (n, 3)
     X: Floats  # rest positions [m], shape (n, 3)
     tree: Ints  # tree of each vertex, shape (n,)
-    role: NDArray[np.uint8]  # PASSIVE and DEFORMABLE bits, shape (n,)
+    role: Bytes  # PASSIVE and DEFORMABLE bits, shape (n,)
     drift: Floats  # mean displacement of each tree's vertices [m], shape (nb, 3)
     offset: float
     dhat: float
@@ -86,7 +84,7 @@ def bound_motion(p: Floats, a: int, b: int, c: int, d: int, is_edge_pair: bool) 
 
 
 @kernel
-def _find_leaves(forest: Forest, nodes: Boxes, drift: Floats, first: int, last: int) -> tuple[Ints, int]:
+def _find_leaves(forest: Forest, nodes: Singles, drift: Floats, first: int, last: int) -> tuple[Ints, int]:
     """Pairs of leaves with overlapping boxes, shape (room, 2), and their number.
 
     The first of a pair is in first:last; the second is the same leaf, a later one, or one of a later tree.
@@ -159,13 +157,13 @@ def _find_leaves(forest: Forest, nodes: Boxes, drift: Floats, first: int, last: 
 @kernel
 def _match_leaves(
     forest: Forest,
-    nodes: Boxes,
-    boxes: Boxes,
+    nodes: Singles,
+    boxes: Singles,
     drift: Floats,
     found: Ints,
     done: int,
     last: int,
-    query: Boxes,
+    query: Singles,
     kept: Ints,
     raw: Longs,
     counts: Longs,
@@ -298,8 +296,8 @@ def _filter(
 @kernel
 def _find_chunk(
     forest: Forest,
-    nodes: Boxes,
-    boxes: Boxes,
+    nodes: Singles,
+    boxes: Singles,
     motion: Motion,
     rows: int,
     first: int,
@@ -327,8 +325,8 @@ def _find_chunk(
 @parallel_kernel
 def find_pairs(
     forest: Forest,
-    nodes: Boxes,
-    boxes: Boxes,
+    nodes: Singles,
+    boxes: Singles,
     motion: Motion,
     rows: int,
     chunks: Ints,

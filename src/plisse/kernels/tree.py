@@ -10,13 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import prange
-from numpy.typing import NDArray
 
+from plisse.core.arrays import Floats, Ints, Singles
 from plisse.kernels.jit import kernel, parallel_kernel
-
-Boxes = NDArray[np.float32]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int32]
 
 
 class Forest(NamedTuple):
@@ -85,7 +81,7 @@ def order_patches(centres: Floats, order: Ints, leaves: int) -> None:
 
 
 @parallel_kernel
-def sweep_vertices(x: Floats, p: Floats, tree: Ints, drift: Floats, reach: float, out: Boxes) -> None:
+def sweep_vertices(x: Floats, p: Floats, tree: Ints, drift: Floats, reach: float, out: Singles) -> None:
     """Boxes of {x + s (p − drift of its body), s in [0, 1]} inflated by reach, shape (n, 6)."""
     for i in prange(x.shape[0]):
         for k in range(3):
@@ -96,7 +92,7 @@ def sweep_vertices(x: Floats, p: Floats, tree: Ints, drift: Floats, reach: float
 
 
 @parallel_kernel
-def fit_leaves(forest: Forest, vertices: Boxes, boxes: Boxes, nodes: Boxes) -> None:
+def fit_leaves(forest: Forest, vertices: Singles, boxes: Singles, nodes: Singles) -> None:
     """Boxes of all primitives, shape (m, 6), and of the leaves' nodes from the vertices' boxes."""
     primitives, start, leaf_node = forest.primitives, forest.start, forest.leaf_node
     for leaf in prange(leaf_node.size):
@@ -115,7 +111,7 @@ def fit_leaves(forest: Forest, vertices: Boxes, boxes: Boxes, nodes: Boxes) -> N
 
 
 @kernel
-def fit_nodes(forest: Forest, nodes: Boxes) -> None:
+def fit_nodes(forest: Forest, nodes: Singles) -> None:
     """Boxes of inner nodes from their children, bottom up."""
     for tree in range(len(forest.trees)):
         leaves, base = forest.trees[tree, 1], forest.trees[tree, 2]

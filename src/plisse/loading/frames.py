@@ -9,10 +9,10 @@ from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
-import numpy.typing as npt
 
+from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.errors import SceneError, suggest
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.mesh import Mesh
 from plisse.scene.sources import SavedFrame
 
 AGAIN = "run the scene again"
@@ -37,7 +37,7 @@ class FrameMesh:
         first, last = (int(k) for k in np.searchsorted(self.body, (number, number + 1)))
         return first, last
 
-    def of_body(self, number: int) -> npt.NDArray[np.bool_]:
+    def of_body(self, number: int) -> Bools:
         """Which triangles are a body's, shape (m,)."""
         return np.asarray(self.body[self.triangles[:, 0]] == number)
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError, inside
 from plisse.core.files import TEXT, check_file
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.mesh import Mesh
 from plisse.core.units import told
 from plisse.loading.frames import read_start
 from plisse.loading.rest import add_rest, describe_rest

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError, suggest
-from plisse.core.mesh import Floats
 from plisse.loading.geometry import load_collider, load_shell
 from plisse.scene.colliders import HalfSpace, move_half_space
 from plisse.scene.geometry import scene_size

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import numpy as np
 
+from plisse.core.arrays import Floats, Ints, Longs
 from plisse.core.errors import SceneError
-from plisse.core.mesh import SLIVER, Floats, Ints, Longs, Mesh, flatness, tell_count
+from plisse.core.mesh import SLIVER, Mesh, flatness, tell_count
 from plisse.meshes.memo import Memo, stamp_file
 from plisse.meshes.polygons import Polygons, check_polygons, cut_faces
 from plisse.meshes.surfaces import Surface, read_places, read_polygons

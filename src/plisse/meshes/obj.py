@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from plisse.core.arrays import Floats, Ints, Longs
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints, Longs
 from plisse.meshes.polygons import Polygons
 from plisse.meshes.texture import Texture, face_lines, number_uv
 from plisse.meshes.words import SLASH, SPACE, Words, split_text, whole_numbers

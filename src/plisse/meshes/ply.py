@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from plisse.core.arrays import Bytes, Floats, Ints, Longs
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints, Longs, by_vertex
+from plisse.core.mesh import by_vertex
 from plisse.meshes.polygons import Polygons
 
 SCALARS = {
@@ -57,7 +58,7 @@ def write_ply(
     x: Floats,
     triangles: Ints,
     *,
-    colors: npt.NDArray[np.uint8] | None = None,
+    colors: Bytes | None = None,
     uv: Floats | None = None,
 ) -> None:
     """Binary little-endian file of positions [m] (n, 3) in float64 and triangles (m, 3) in int32.

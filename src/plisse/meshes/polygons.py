@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-import numpy.typing as npt
 
+from plisse.core.arrays import Bools, Floats, Ints, Longs
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Ints, Longs, tell_count
+from plisse.core.mesh import tell_count
 
 # Quads are cut along their first diagonal unless the other one is shorter by this part: grids stay regular.
 SHORTER = 1e-6
@@ -90,7 +90,7 @@ class Polygons:
             found[name] = np.union1d(found.get(name, np.zeros(0, np.int64)), vertices)
         return found
 
-    def _of_faces(self, faces: Longs) -> npt.NDArray[np.bool_]:
+    def _of_faces(self, faces: Longs) -> Bools:
         flags = np.zeros(len(self.numbers), dtype=bool)
         flags[faces] = True
         return np.repeat(flags, self.sizes)
@@ -192,7 +192,7 @@ def _cut_quads(X: Floats, rings: Longs) -> Longs:
     return np.where(other[:, None], (0, 1, 3, 1, 2, 3), (0, 1, 2, 0, 2, 3))
 
 
-def _are_convex(X: Floats, rings: Longs) -> npt.NDArray[np.bool_]:
+def _are_convex(X: Floats, rings: Longs) -> Bools:
     """Whether fans from the first corner cover the faces (k, size): all corners turn left, all triangles face up."""
     x = X[rings] - X[rings[:, :1]]
     with np.errstate(over="ignore", invalid="ignore"):

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from plisse.core.arrays import Bools, Floats, Longs
 from plisse.core.errors import SceneError
-from plisse.core.mesh import DEGENERATE, Longs, Mesh, Names, find_duplicates, find_flaws, flatness, tell_count
+from plisse.core.mesh import DEGENERATE, Mesh, Names, find_duplicates, find_flaws, flatness, tell_count
 from plisse.meshes.obj import write_obj
 from plisse.meshes.ply import write_ply
 from plisse.meshes.polygons import check_polygons, drop_repeats, triangulate
@@ -111,7 +111,7 @@ class _Told:
             self.sentences.append(sentence.format(tell_count(count, one, many)))
 
 
-def find_turned(mesh: Mesh) -> tuple[npt.NDArray[np.bool_], int]:
+def find_turned(mesh: Mesh) -> tuple[Bools, int]:
     """Which triangles to turn, shape (m,), and how many surfaces have one side only; theirs are left.
 
     Surfaces are joined across edges of two triangles. The fewest triangles of each are turned, unless it is closed:
@@ -144,7 +144,7 @@ def find_turned(mesh: Mesh) -> tuple[npt.NDArray[np.bool_], int]:
     return (lower != keep_lower[surface]) & ~one_sided, len(np.unique(surface[one_sided]))
 
 
-def _closed(mesh: Mesh, surface: Longs, count: int) -> npt.NDArray[np.bool_]:
+def _closed(mesh: Mesh, surface: Longs, count: int) -> Bools:
     """Which surfaces have two triangles at each of their edges, shape (count,)."""
     paired = np.zeros(3 * len(mesh.triangles), dtype=bool)
     for half_edges in mesh._interior_pairs:
@@ -153,7 +153,7 @@ def _closed(mesh: Mesh, surface: Longs, count: int) -> npt.NDArray[np.bool_]:
     return lonely == 0
 
 
-def _volumes(mesh: Mesh, surface: Longs, sign: npt.NDArray[np.float64], count: int) -> npt.NDArray[np.float64]:
+def _volumes(mesh: Mesh, surface: Longs, sign: Floats, count: int) -> Floats:
     corners = mesh.X[mesh.triangles]
     sizes = np.maximum(np.bincount(surface, minlength=count), 1)
     middle = np.column_stack(

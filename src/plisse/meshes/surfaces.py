@@ -9,21 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from plisse.core.arrays import Floats, Ints, Longs
 from plisse.core.errors import SceneError, suggest
 from plisse.core.files import MESH, check_file
-from plisse.core.mesh import (
-    DEGENERATE,
-    Floats,
-    Ints,
-    Longs,
-    Mesh,
-    Names,
-    check_manifold,
-    find_duplicates,
-    find_flaws,
-    flatness,
-    tell_count,
-)
+from plisse.core.mesh import DEGENERATE, Mesh, Names, check_manifold, find_duplicates, find_flaws, flatness, tell_count
 from plisse.core.units import length_factor
 from plisse.meshes.memo import Memo, stamp_file
 from plisse.meshes.obj import read_obj_polygons

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from plisse.core.mesh import Floats, Ints, Longs
-from plisse.meshes.words import SLASH, SPACE, Bytes, Words, whole_numbers
+from plisse.core.arrays import Bytes, Floats, Ints, Longs
+from plisse.meshes.words import SLASH, SPACE, Words, whole_numbers
 
 
 @dataclass

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from plisse.core.arrays import Floats, Longs
 from plisse.core.errors import SceneError, suggest
-from plisse.core.mesh import Floats, Longs
 from plisse.meshes.polygons import Polygons
 
 SUFFIXES = (".usd", ".usda", ".usdc", ".usdz")

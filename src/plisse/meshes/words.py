@@ -5,11 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from plisse.core.mesh import Floats, Longs
-
-Bytes = npt.NDArray[np.uint8]
+from plisse.core.arrays import Bytes, Floats, Longs
 
 # Files are read in pieces of about this many bytes, so that memory stays near the size of the mesh.
 PIECE = 1 << 24

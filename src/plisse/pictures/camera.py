@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from plisse.core.mesh import Floats
+from plisse.core.arrays import Floats
 
 Size = tuple[int, int]  # width and height in pixels
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from plisse.core.mesh import Floats, Ints
+from plisse.core.arrays import Floats, Ints
 from plisse.kernels.normals import split_normals, sum_normals
 
 CREASE = float(np.cos(np.radians(40.0)))  # a corner further than this from the mean normal is a real edge

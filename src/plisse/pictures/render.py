@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from PIL import Image, ImageDraw, ImageFont
 
+from plisse.core.arrays import Bytes, Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, find_bounds
+from plisse.core.mesh import find_bounds
 from plisse.kernels.shading import Fragments, Palette, color, place_fragments, place_vertices, see
 from plisse.kernels.visibility import Surface, View, project, sort_triangles
 from plisse.pictures.camera import Camera, Size, aim
@@ -56,7 +57,7 @@ def draw(
     grounds: Sequence[Ground] = (),
     supersample: int = 2,
     reach: ArrayLike | None = None,
-) -> NDArray[np.uint8]:
+) -> Bytes:
     """Picture as sRGB bytes, shape (height, width, 3).
 
     reach: opposite corners [m], shape (2, 3), of the box that the shadows are fit to, instead of the framed bodies'
@@ -217,7 +218,7 @@ def _mix(bodies: Sequence[Body], towards: Floats) -> Palette:
     return Palette(LIGHTS, towards, GLOSS, albedos, PAPER, CODES)
 
 
-def _encode() -> NDArray[np.uint8]:
+def _encode() -> Bytes:
     """sRGB bytes of linear values, evenly spaced from 0 to 1."""
     values = np.linspace(0.0, 1.0, 1 << 14)
     encoded = np.where(values < 0.0031308, 12.92 * values, 1.055 * np.maximum(values, 1e-9) ** (1 / 2.4) - 0.055)

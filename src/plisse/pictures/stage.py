@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.arrays import Floats, Ints
+from plisse.core.mesh import Mesh
 from plisse.pictures.render import Body, Color, Ground
 from plisse.scene.colliders import Collider, move_half_space
 from plisse.scene.scene import Scene, Shell

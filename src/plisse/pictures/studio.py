@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-from plisse.core.mesh import Floats, Ints, find_bounds
+from plisse.core.arrays import Floats, Ints, Singles
+from plisse.core.mesh import find_bounds
 from plisse.kernels.shading import Grounds
 from plisse.kernels.shadows import (
     Casters,
@@ -24,8 +24,6 @@ from plisse.kernels.shadows import (
     soften,
 )
 from plisse.kernels.visibility import View
-
-Floats32 = npt.NDArray[np.float32]
 
 AT_ONCE = 8  # lights whose maps are kept at a time
 # those of sky and bounce are multiples of that
@@ -143,7 +141,7 @@ def _gather_soft(casters: Casters, lights: Lights, kind: int, *receivers: Receiv
             gather(each, kind, lights, first, maps)
 
 
-def _find_casters(near: Floats32, triangles: Ints, longest: Floats, texel: float) -> Casters:
+def _find_casters(near: Singles, triangles: Ints, longest: Floats, texel: float) -> Casters:
     """near: positions [m], shape (n, 3); longest: squares of the triangles' longest edges [m²]."""
     orders, large = np.empty(len(triangles), np.uint8), np.empty(len(triangles), np.int64)
     first = np.empty(len(triangles) + 1, np.int64)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.mesh import concatenate
-from plisse.core.potential import Floats
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.metrics import (
     CURVATURES,

@@ -9,8 +9,9 @@ import numpy as np
 
 from plisse.contact.candidates import build
 from plisse.contact.check import Detector, mark_triangles
+from plisse.core.arrays import Floats
 from plisse.core.errors import IntersectionError, SceneError, counted
-from plisse.core.mesh import Floats, Mesh
+from plisse.core.mesh import Mesh
 from plisse.progressive.scene_problem import SceneProblem
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene

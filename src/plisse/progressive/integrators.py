@@ -5,8 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
+from plisse.core.arrays import Floats
 from plisse.core.grid import Grid
-from plisse.core.mesh import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Mesh
+from plisse.core.mesh import Mesh
 from plisse.hierarchy.hierarchy import Hierarchy, build_hierarchy
 from plisse.hierarchy.maps import LevelMap
 from plisse.hierarchy.subdivision import is_flat

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 from scipy.signal import find_peaks
 from scipy.sparse.csgraph import connected_components
 
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.arrays import Bools, Floats, Ints
+from plisse.core.mesh import Mesh
 from plisse.hierarchy.maps import LevelMap
 from plisse.solve.factors import make_factor
 
@@ -57,7 +57,7 @@ def _mixed_areas(sides: Floats, dot: Floats, twice: Floats) -> Floats:
     return np.where(blunt.any(axis=1, keepdims=True), np.where(blunt, twice / 4.0, twice / 8.0), voronoi)
 
 
-def find_inner(triangles: Ints, n: int) -> npt.NDArray[np.bool_]:
+def find_inner(triangles: Ints, n: int) -> Bools:
     """Which vertices of a manifold mesh lie on no boundary, shape (n,).
 
     Around a vertex the triangles' (next − previous) numbers cancel, unless the fan has two ends.

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from plisse.core.potential import Floats, Hessian, Ints, Potential, Sum, frozen
+from plisse.core.arrays import Floats, Ints
+from plisse.core.potential import Hessian, Potential, Sum, frozen
 from plisse.hierarchy.maps import LevelMap
 
 

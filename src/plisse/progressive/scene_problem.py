@@ -13,10 +13,11 @@ from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import CollisionSurface
 from plisse.contact.friction import lag_friction
 from plisse.contact.plane import PlaneContact
+from plisse.core.arrays import Floats, Ints
 from plisse.core.bodies import Bodies, lay_out
 from plisse.core.errors import SceneError
 from plisse.core.mesh import concatenate
-from plisse.core.potential import Floats, Ints, Potential, frozen
+from plisse.core.potential import Potential, frozen
 from plisse.hierarchy.maps import LevelMap
 from plisse.progressive.proxy import Prolonged
 from plisse.progressive.scales import pressure_of_unit_barrier, settle_contact

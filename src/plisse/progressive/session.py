@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.bodies import relay
 from plisse.core.errors import SceneError
 from plisse.core.grid import Grid
-from plisse.core.mesh import Floats
 from plisse.core.potential import Clock, frozen
 from plisse.core.state import Checkpoint, State
 from plisse.hierarchy.expand import relieve_strain

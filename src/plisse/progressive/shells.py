@@ -7,8 +7,9 @@ from copy import copy
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.mesh import Mesh, concatenate
-from plisse.core.potential import Floats, Potential
+from plisse.core.potential import Potential
 from plisse.energies.bending import Bending
 from plisse.energies.loads import Gravity, PressureLoad, WindDrag
 from plisse.energies.membrane import Membrane

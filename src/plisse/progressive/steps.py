@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plisse.core.potential import Clock, Floats, Ints, Potential, Sum, frozen
+from plisse.core.arrays import Floats, Ints
+from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
 from plisse.solve.newton import Iterate, Newton
 from plisse.solve.problem import Problem

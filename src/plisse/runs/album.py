@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from plisse.core.mesh import Floats
+from plisse.core.arrays import Floats
 from plisse.pictures.render import Camera, frame, render, render_strip
 from plisse.pictures.stage import Stage, set_stage
 from plisse.progressive.session import Session

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from plisse.core.mesh import Floats
+from plisse.core.arrays import Floats
 from plisse.core.state import Checkpoint, State
 from plisse.core.version import __version__
 from plisse.pictures.page import make_page

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from plisse.core.potential import Floats
+from plisse.core.arrays import Floats
 from plisse.core.state import Checkpoint
 from plisse.runs.store import RunStore
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Mesh
+from plisse.core.mesh import Mesh
 from plisse.loading.frames import FrameMesh, read_frame, read_frame_mesh
 from plisse.pictures.stage import COLLIDER_COLOR, Part, Plane, Stage, set_stage
 from plisse.runs.store import RunStore

@@ -23,9 +23,10 @@ from zipfile import BadZipFile
 
 import numpy as np
 
+from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Floats, Ints, frozen
+from plisse.core.potential import frozen
 from plisse.core.state import Checkpoint, Couplings, State
 from plisse.loading.frames import read_frame
 from plisse.loading.scene_file import scene_from_dict

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from plisse.core.mesh import Floats
+from plisse.core.arrays import Floats
 from plisse.core.state import State
 from plisse.progressive.scene_problem import SceneProblem
 from plisse.scene.geometry import scene_size

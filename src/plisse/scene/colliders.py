@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats
 from plisse.core.record import Record, factors, fill_in, flag, table, tables, three, turn, word
 from plisse.core.values import Vector
 from plisse.scene.schedule import Keyframe, check_motion, pose, rotation, transform_points

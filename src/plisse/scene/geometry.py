@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.arrays import Floats, Ints
+from plisse.core.mesh import Mesh
 from plisse.scene.schedule import Track
 
 

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from plisse.core.arrays import Bools, Floats, Ints, Longs
 from plisse.core.errors import SceneError, suggest
-from plisse.core.mesh import Floats, Ints, Longs, Mesh
+from plisse.core.mesh import Mesh
 from plisse.core.record import Record, box, fill_in, flag, indices, number, table, tables, three, word
 from plisse.core.values import Vector
 from plisse.scene.schedule import Keyframe, check_motion
@@ -156,7 +156,7 @@ def _on_boundary(by: Selection, mesh: Mesh, positions: Floats) -> Longs:
     return np.asarray(chosen[loop[chosen] == loop[nearest]])
 
 
-def _turns_sharply(mesh: Mesh) -> npt.NDArray[np.bool_]:
+def _turns_sharply(mesh: Mesh) -> Bools:
     edges = mesh.boundary_edges
     direction = mesh.X[edges[:, 1]] - mesh.X[edges[:, 0]]
     direction /= np.linalg.norm(direction, axis=1, keepdims=True)

@@ -16,8 +16,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats
 from plisse.core.record import Record, factors, number, three, turn
 from plisse.core.values import Vector
 

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Mesh
+from plisse.core.mesh import Mesh
 from plisse.core.record import Record, choice, count, number, word
 from plisse.core.units import length_factor
 from plisse.scene.schedule import rotation

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import numpy as np
-import numpy.typing as npt
 
+from plisse.core.arrays import Floats, Ints, Longs
 from plisse.core.errors import SceneError, suggest
-from plisse.core.mesh import Ints, Mesh
+from plisse.core.mesh import Mesh
 from plisse.core.record import Entry
 from plisse.core.values import Choice, Count, Counts, Factors, Flag, Number
 from plisse.shapes.parameters import CELLS, LENGTH, MOST, PARAMETERS, SHAPES, check_vertices, shape
@@ -222,7 +222,7 @@ def box(
     lengths = np.array(size) * np.ones(3)
     cells = np.maximum(1, np.round(resolution * lengths / lengths.max())).astype(np.int64)
     check_vertices("box", 2.0 * float(cells @ np.roll(cells, 1)), asked=True)
-    lattice: list[npt.NDArray[np.int64]] = []
+    lattice: list[Longs] = []
     faces: list[Ints] = []
     for axis in range(3):
         u, v = (axis + 1) % 3, (axis + 2) % 3
@@ -320,7 +320,7 @@ def hat(
     return _turn("hat", hat_profile(radius, height, brim), vertices)
 
 
-def _turn(shape: str, profile: npt.NDArray[np.float64], vertices: int, *, fewest: int = 6) -> Mesh:
+def _turn(shape: str, profile: Floats, vertices: int, *, fewest: int = 6) -> Mesh:
     """The turned profile with about so many vertices, each with an area of √3/2 edge²."""
     edge = (profile_area(profile) / (ROW * vertices)) ** 0.5
     # a slender one has more rings than its area lets expect

@@ -4,12 +4,10 @@ from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 from scipy.spatial import Delaunay
 
-from plisse.core.mesh import Floats, Ints, Longs, Mesh
-
-Flags = npt.NDArray[np.bool_]
+from plisse.core.arrays import Bools, Floats, Ints, Longs
+from plisse.core.mesh import Mesh
 
 # Rounds in which the points of a Delaunay grid move to the middle of their neighbours.
 SPREADING = 8
@@ -24,11 +22,11 @@ def lay_out(mesh: Mesh) -> Mesh:
     return replace(mesh, uv=((X - low) / (high - low).max())[mesh.triangles])
 
 
-def checkerboard(rows: int, columns: int) -> Flags:
+def checkerboard(rows: int, columns: int) -> Bools:
     return np.asarray((np.arange(rows)[:, None] + np.arange(columns)) % 2 == 1)
 
 
-def cut_cells(index: npt.NDArray[np.int64], falling: Flags) -> Ints:
+def cut_cells(index: Longs, falling: Bools) -> Ints:
     """Two counter-clockwise triangles a cell of the index grid, shape (2 rows columns, 3).
 
     index: vertex of row y and column x, shape (rows + 1, columns + 1).
@@ -40,7 +38,7 @@ def cut_cells(index: npt.NDArray[np.int64], falling: Flags) -> Ints:
     return np.where(falling[..., None], falling_cut, rising_cut).reshape(-1, 3).astype(np.int32)
 
 
-def fill_circle(radius: float, rings: int) -> tuple[Floats, Ints, npt.NDArray[np.int64]]:
+def fill_circle(radius: float, rings: int) -> tuple[Floats, Ints, Longs]:
     """Concentric rings of 6k vertices with the triangles between them, and the outermost ring."""
     points, triangles = [np.zeros((1, 3))], []
     for k in range(1, rings + 1):
@@ -155,7 +153,7 @@ def revolve(profile: Floats, edge: float, *, fewest: int = 6) -> Mesh:
     return Mesh(np.concatenate(points), np.concatenate(triangles).astype(np.int32))
 
 
-def _stitch(first: Floats, second: Floats) -> tuple[Longs, Longs, Flags]:
+def _stitch(first: Floats, second: Floats) -> tuple[Longs, Longs, Bools]:
     """Triangles between two rows of sides, given the places of the sides' middles along them, both increasing.
 
     Sides of both rows are taken in the order of their middles; the apex of each is the vertex that the other row has

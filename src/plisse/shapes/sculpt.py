@@ -6,13 +6,12 @@ A field f(x) [m] of points (…, 3) is negative inside a solid; near the surface
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 from scipy.interpolate import make_interp_spline
 from scipy.spatial.transform import Rotation
 
-from plisse.core.mesh import Floats, Ints, Longs, Mesh
+from plisse.core.arrays import Bools, Floats, Ints, Longs
+from plisse.core.mesh import Mesh
 
-Flags = npt.NDArray[np.bool_]
 Field = Callable[[Floats], Floats]
 Vector = tuple[float, float, float]
 
@@ -98,7 +97,7 @@ def polygonise(field: Field, box: tuple[Vector, Vector], *, resolution: int) -> 
     return _even_out(field, Mesh(X, triangles), cell)
 
 
-def _compose(inside: Flags) -> Flags:
+def _compose(inside: Bools) -> Bools:
     """Adds voxels until none touch along an edge or in a corner only (a well-composed set)."""
     inside = inside.copy()
     while True:
@@ -123,12 +122,12 @@ def _compose(inside: Flags) -> Flags:
             return inside
 
 
-def _shift(values: Flags, axis: int, step: int) -> Flags:
+def _shift(values: Bools, axis: int, step: int) -> Bools:
     """Each voxel's neighbour along an axis; the rim of the lattice is outside, so wrapping is harmless."""
     return np.roll(values, -step, axis)
 
 
-def _voxel_faces(inside: Flags) -> tuple[Floats, Ints]:
+def _voxel_faces(inside: Bools) -> tuple[Floats, Ints]:
     """Corners (lattice coordinates of the voxel above them) and outward triangles of the voxels' surface."""
     quads = []
     for axis in range(3):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.arrays import Floats, Ints
+from plisse.core.mesh import Mesh
 from plisse.shapes.patches import cut_cells
 
 # Inner vertices move by at most this part of a cell, so that folds find their places by themselves.

@@ -5,10 +5,10 @@ y = const: the halves of the figure, and with them its legs, cannot meet.
 """
 
 import numpy as np
-import numpy.typing as npt
 
+from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Floats, Mesh
+from plisse.core.mesh import Mesh
 from plisse.shapes.sculpt import Vector, ellipsoid, limb, mirror, polygonise, unite
 
 # Lengths of a figure of this height [m].
@@ -72,7 +72,7 @@ def walk_frames(
     return Mesh(scale * X, mesh.triangles), scale * positions
 
 
-def _ease(at: npt.NDArray[np.float64]) -> Floats:
+def _ease(at: Floats) -> Floats:
     """0 before 0, 1 after 1, with two continuous derivatives."""
     t = np.clip(at, 0.0, 1.0)
     return np.asarray(t**3 * (10.0 + t * (6.0 * t - 15.0)))

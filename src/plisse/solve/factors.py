@@ -15,8 +15,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
-from plisse.core.potential import Floats, Ints
 
 Reals = NDArray[Any]  # float64, or float32 where a factorisation works in single precision
 

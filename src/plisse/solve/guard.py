@@ -6,13 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from plisse.core.arrays import Bools, Floats
 from plisse.core.errors import SceneError
-from plisse.core.potential import Floats, Hessian, Sum
+from plisse.core.potential import Hessian, Sum
 
 NAMED = 5  # vertices that are named one by one
-Bools = NDArray[np.bool_]
 
 
 def start_value(objective: Sum, x: Floats, free: Bools) -> float:

@@ -7,7 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from plisse.core.potential import Floats, Pattern
+from plisse.core.arrays import Floats
+from plisse.core.potential import Pattern
 from plisse.kernels import sparse
 from plisse.solve.factors import NotPositiveDefinite, Pardiso
 

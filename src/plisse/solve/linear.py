@@ -7,7 +7,8 @@ from typing import Protocol
 
 import numpy as np
 
-from plisse.core.potential import Floats, Pattern
+from plisse.core.arrays import Floats
+from plisse.core.potential import Pattern
 from plisse.solve.factors import Factor, NotPositiveDefinite, Pardiso, make_factor
 from plisse.solve.iterative import Operator, Preconditioner, SinglePrecision, conjugate_gradients
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from plisse.core.potential import Clock, Floats, Hessian, Ints, Pattern, Sum, frozen
+from plisse.core.arrays import Bools, Floats, Ints
+from plisse.core.potential import Clock, Hessian, Pattern, Sum, frozen
 from plisse.core.state import Couplings
 from plisse.solve.factors import NotPositiveDefinite
 from plisse.solve.guard import check_linear_system, start_value
@@ -71,7 +71,7 @@ class Newton:
             self._memory = self._pattern, Couplings(self._mark, added)
         return self._memory[1]
 
-    def recall(self, memory: Couplings, free: NDArray[np.bool_], fixed: Sequence[Ints]) -> None:
+    def recall(self, memory: Couplings, free: Bools, fixed: Sequence[Ints]) -> None:
         """Takes up the pattern of an earlier `memory`, if that was of the same free vertices (n,) and stencils."""
         if memory.mark != _digest(free, fixed):
             return
@@ -80,9 +80,7 @@ class Newton:
         keys = np.sort(np.concatenate([base.keys, memory.keys]))
         self._use(Pattern(base.free_index, keys) if len(memory.keys) else base)
 
-    def iterate(
-        self, objective: Sum, x: Floats, free: NDArray[np.bool_], *, stop: float, max_iterations: int
-    ) -> Iterator[Iterate]:
+    def iterate(self, objective: Sum, x: Floats, free: Bools, *, stop: float, max_iterations: int) -> Iterator[Iterate]:
         """Minimises over the free vertices until ‖d‖₂ ≤ stop; the last iterate is marked converged or stalled.
 
         The direction that ends the solve is still taken: what a step adds to the speed may be less than the tolerance
@@ -105,7 +103,7 @@ class Newton:
             if done:
                 return
 
-    def direction(self, objective: Sum, x: Floats, free: NDArray[np.bool_]) -> Floats:
+    def direction(self, objective: Sum, x: Floats, free: Bools) -> Floats:
         """−H⁻¹∇E on the free vertices, zero elsewhere, shape (n, 3)."""
         if not free.any():
             return np.zeros_like(x)
@@ -125,7 +123,7 @@ class Newton:
         objective.clock.add("linear", start)
         return p
 
-    def _assemble(self, objective: Sum, hessian: Hessian, x: Floats, free: NDArray[np.bool_]) -> Floats:
+    def _assemble(self, objective: Sum, hessian: Hessian, x: Floats, free: Bools) -> Floats:
         fixed = tuple(objective.stencils())
         same = len(fixed) == len(self._fixed) and all(a is b for a, b in zip(fixed, self._fixed, strict=True))
         if self._base is None or not same or not np.array_equal(self._base.free, free):
@@ -190,7 +188,7 @@ def make_newton(linear: str = "auto", *, precision: str = "auto", threads: int =
     return Newton(make_solver(linear, precision=precision, threads=threads))
 
 
-def _digest(free: NDArray[np.bool_], fixed: Sequence[Ints]) -> str:
+def _digest(free: Bools, fixed: Sequence[Ints]) -> str:
     """Tells patterns of different free vertices (n,) or fixed stencils apart."""
     digest = hashlib.blake2b(free.tobytes(), digest_size=16)
     for nodes in fixed:

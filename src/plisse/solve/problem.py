@@ -7,16 +7,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from plisse.contact.barrier import Barrier
 from plisse.contact.touching import ContactPotential
+from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.bodies import Bodies
-from plisse.core.mesh import Floats, Ints, Mesh
+from plisse.core.mesh import Mesh
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.strain_limit import StrainLimit
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
