@@ -57,6 +57,7 @@ def _write(
         "unit": "m",
         "up": "z",
         "frames_per_second": recording.rate,
+        **({} if recording.smooth is None else {"view": "smooth"}),
         "times": [round(float(time), 9) for time in recording.times],
     }
     size = 0
@@ -85,7 +86,7 @@ def _ply_writer(bodies: Sequence[RecordedBody]) -> Writer:
             firsts = np.cumsum([0, *(len(x) for x in places[:-1])])
             parts = [body.triangles + first for body, first in zip(bodies, firsts, strict=True)]
             triangles = np.concatenate(parts).astype(np.int32)
-        write_ply(path, np.concatenate(places), triangles)
+        write_ply(path, np.concatenate(places), triangles, comment=", ".join(body.name for body in bodies))
 
     return write
 

@@ -49,14 +49,17 @@ class Lists:
     starts: Longs
 
 
-def write_ply(path: Path, x: Floats, triangles: Ints, *, colors: npt.NDArray[np.uint8] | None = None) -> None:
+def write_ply(
+    path: Path, x: Floats, triangles: Ints, *, colors: npt.NDArray[np.uint8] | None = None, comment: str = ""
+) -> None:
     """Binary little-endian file of positions [m] (n, 3) in float64 and triangles (m, 3) in int32.
 
-    colors: red, green and blue of each triangle, shape (m, 3), uint8.
+    colors: red, green and blue of each triangle, shape (m, 3), uint8. comment: what the header says, on one line.
     """
     fields: list[Any] = [("count", "u1"), ("indices", "<i4", 3)]
+    said = f"comment {' '.join(comment.split())}\n" if comment else ""
     header = (
-        "ply\nformat binary_little_endian 1.0\n"
+        f"ply\nformat binary_little_endian 1.0\n{said}"
         f"element vertex {len(x)}\nproperty double x\nproperty double y\nproperty double z\n"
         f"element face {len(triangles)}\nproperty list uchar int vertex_indices\n"
     )
@@ -69,7 +72,7 @@ def write_ply(path: Path, x: Floats, triangles: Ints, *, colors: npt.NDArray[np.
     if colors is not None:
         faces["colors"] = colors
     with open(path, "wb") as file:
-        file.write(f"{header}end_header\n".encode("ascii"))
+        file.write(f"{header}end_header\n".encode("ascii", "replace"))
         file.write(np.ascontiguousarray(x, dtype="<f8").tobytes())
         file.write(faces.tobytes())
 

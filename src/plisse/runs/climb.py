@@ -15,6 +15,7 @@ from plisse.core.version import __version__
 from plisse.loading.scene_file import scene_from_dict
 from plisse.pictures.page import make_page
 from plisse.pictures.render import Camera, frame, render, render_strip
+from plisse.pictures.smooth import show_small
 from plisse.pictures.stage import Stage, set_stage
 from plisse.progressive.assemble import System
 from plisse.progressive.consistency import compare_levels
@@ -241,11 +242,11 @@ class Run:
         if states:
             self.store.copy(f"level-{max(states)}/picture.png", "preview.png")
         if len(states) > 1:
-            drawn, grounds = [self._stage(k).show(x) for k, x in states.items()], self._stage(max(states)).grounds
-            sizes = [sum(len(mesh.triangles) for mesh in self.ladder.geometry(k).shells) for k in states]
-            labels = [f"level {k}, {size:,} triangles" for k, size in zip(states, sizes, strict=True)]
+            drawn = [show_small(self._stage(k), x, finest=k == max(states)) for k, x in states.items()]
+            labels = [f"level {k}, {told}" for k, (_, told) in zip(states, drawn, strict=True)]
+            grounds = self._stage(max(states)).grounds
             with self.store.replacing("levels.png") as path:
-                render_strip(path, drawn, labels, grounds=grounds, size=STRIP)
+                render_strip(path, [bodies for bodies, _ in drawn], labels, grounds=grounds, size=STRIP)
         with self.store.replacing("report.html") as path:
             path.write_text(make_page(report, folder), encoding="utf-8")
         self.note(status=status)

@@ -16,6 +16,7 @@ import numpy as np
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Floats, Mesh
 from plisse.loading.scene_file import scene_from_dict
+from plisse.pictures.smooth import SmoothView
 from plisse.pictures.stage import COLLIDER_COLOR, Part, Plane, Stage, set_stage
 from plisse.runs.store import RunStore
 from plisse.scene.scene import Scene
@@ -48,7 +49,8 @@ class Recording:
     """A run's frames on one level; none is kept in memory.
 
     name: the scene's. bodies: shells, then mesh colliders; planes: half-spaces, which frames do not hold.
-    numbers: of the frames in the folder; times: theirs [s], shape (k,); rate: frames a second.
+    numbers: of the frames in the folder; times: theirs [s], shape (k,); rate: frames a second. smooth: the view that is
+    shown instead of the level itself, if there is one.
     """
 
     folder: Path
@@ -60,6 +62,7 @@ class Recording:
     numbers: tuple[int, ...]
     times: Floats
     rate: float
+    smooth: SmoothView[RecordedBody] | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -71,11 +74,23 @@ class Recording:
 
     @property
     def vertices(self) -> int:
-        """Vertices of a frame."""
+        """Vertices of a frame as it is shown."""
         return self.bodies[-1].last
 
+    def smoothed(self) -> Recording:
+        """The same frames in a smooth view."""
+        view = SmoothView(self.bodies)
+        return replace(self, bodies=view.parts, smooth=view)
+
     def positions(self, number: int) -> Floats:
-        """All vertices of the frame with that number, shape (n, 3) [m]."""
+        """All vertices of the frame with that number as they are shown, shape (n, 3) [m]."""
+        x = self.read_frame(number)
+        return x if self.smooth is None else self.smooth(x)
+
+    def read_frame(self, number: int) -> Floats:
+        """All vertices of the frame with that number as they were simulated, shape (n, 3) [m]."""
+        bodies = self.bodies if self.smooth is None else self.smooth.coarse
+        shape = (bodies[-1].last, 3)
         path = self.folder / f"level-{self.level}" / f"frame-{number:04d}.npy"
         try:
             x = np.load(path, allow_pickle=False)
@@ -83,10 +98,8 @@ class Recording:
             raise SceneError(
                 f"The frame {path} cannot be read ({error}): go on with its run to write it again."
             ) from None
-        if x.shape != (self.vertices, 3):
-            raise SceneError(
-                f"The frame {path} holds an array of {x.shape}, not {(self.vertices, 3)}: run the scene again."
-            )
+        if x.shape != shape:
+            raise SceneError(f"The frame {path} holds an array of {x.shape}, not {shape}: run the scene again.")
         return np.ascontiguousarray(x, dtype=np.float64)
 
     def places(self, index: int, bodies: Sequence[RecordedBody]) -> Iterator[Floats]:
