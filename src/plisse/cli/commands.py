@@ -38,6 +38,7 @@ def add_commands(commands: Any) -> None:
     what.add_argument("--frame", type=int, metavar="N", help="number of a frame (default: the last)")
     what.add_argument("--video", action="store_true", help="a video of all frames")
     render.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
+    render.add_argument("--smooth", action="store_true", help="a smooth view of a coarse level, marked as such")
     render.add_argument("--size", type=_size, metavar="WxH", help="pixels (default: 1280x960, video: 1280x720)")
     render.add_argument("--fps", type=float, help="video only: frames per second (default: as simulated)")
     render.add_argument("--out", type=new_path, metavar="FILE", help="picture or video (default: in the run)")
@@ -50,6 +51,7 @@ def add_commands(commands: Any) -> None:
     export.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
     export.add_argument("--frame", type=int, metavar="N", help="only this frame; -1 is the last")
     export.add_argument("--animated", action="store_true", default=None, help="glb: all frames as morph targets")
+    export.add_argument("--smooth", action="store_true", help="a smooth view of a coarse level, marked as such")
     export.add_argument("--fps", type=float, help="mp4, webm: frames per second (default: as simulated)")
     export.add_argument("--size", type=_size, metavar="WxH", help="mp4, webm: pixels (default: 1280x720)")
     floors = export.add_mutually_exclusive_group()
@@ -160,8 +162,15 @@ def _render(options: argparse.Namespace) -> int:
             raise SceneError("--fps applies only to video: add --video.")
         from plisse.export.picture import write_picture
 
-        path = write_picture(options.run, options.out, frame=options.frame, level=options.level, size=options.size)
-        print(f"picture: {path}")
+        path, said = write_picture(
+            options.run,
+            options.out,
+            frame=options.frame,
+            level=options.level,
+            size=options.size,
+            smooth=options.smooth,
+        )
+        print(f"picture: {path}{f'; {said}' if said else ''}")
         return 0
     from plisse.export import export_run
 
@@ -169,7 +178,15 @@ def _render(options: argparse.Namespace) -> int:
     if out.suffix.lower() not in (".mp4", ".webm"):
         raise SceneError(f"{out} is not a name for a video: end it in .mp4 or .webm.")
     with told(sys.stderr, "frame") as tell:
-        summary = export_run(options.run, out, level=options.level, fps=options.fps, size=options.size, told=tell)
+        summary = export_run(
+            options.run,
+            out,
+            level=options.level,
+            fps=options.fps,
+            size=options.size,
+            smooth=options.smooth,
+            told=tell,
+        )
     print(_tell(summary))
     return 0
 
@@ -188,6 +205,7 @@ def _export(options: argparse.Namespace) -> int:
             animated=options.animated,
             fps=options.fps,
             size=options.size,
+            smooth=options.smooth,
             told=tell,
         )
     print(_tell(summary))

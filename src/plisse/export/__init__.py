@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,7 @@ def export_run(
     animated: bool | None = None,
     fps: float | None = None,
     size: tuple[int, int] | None = None,
+    smooth: bool = False,
     told: Told = quiet,
 ) -> Summary:
     """Writes a run to a file or a folder of files.
@@ -59,7 +60,8 @@ def export_run(
     format: by default, the one that belongs to the suffix of `out`; a name without a suffix gets that of the format.
     level: by default, the finest that has frames. frame: only this one (−1: the last). floors: half-spaces as large
     squares, by default in USD, Alembic and GLB. animated: GLB as morph targets instead of one frame. fps: frames per
-    second of a video; size: its width and height in pixels. told: called with the number of frames done and of all.
+    second of a video; size: its width and height in pixels. smooth: the shells in a smooth view, marked as such. told:
+    called with the number of frames done and of all.
     """
     kind, out = _choose(format, Path(out))
     chosen = FORMATS[kind]
@@ -79,11 +81,18 @@ def export_run(
     recording = open_recording(folder, level)
     if frame is not None:
         recording = recording.only(frame)
+    if smooth:
+        recording = recording.smoothed()
     if single:
-        return write_single(recording, out, kind, floors=bool(floors), told=told)
-    module, _, name = chosen.writer.partition(":")
-    summary: Summary = getattr(import_module(f"{__name__}.{module}"), name)(recording, out, told=told, **options)
-    return summary
+        summary = write_single(recording, out, kind, floors=bool(floors), told=told)
+    else:
+        module, _, name = chosen.writer.partition(":")
+        summary = getattr(import_module(f"{__name__}.{module}"), name)(recording, out, told=told, **options)
+    if recording.smooth is None:
+        return summary
+    shown = recording.numbers[-1:] if single or (kind == "glb" and not animated) else recording.numbers
+    said = recording.smooth.describe(recording.read_frame(number) for number in shown)
+    return replace(summary, note="; ".join(filter(None, [said, summary.note])))
 
 
 def _choose(format: str | None, out: Path) -> tuple[str, Path]:

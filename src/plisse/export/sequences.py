@@ -59,6 +59,7 @@ def _write(
         "unit": "m",
         "up": "z",
         "frames_per_second": recording.rate,
+        **({} if recording.smooth is None else {"view": "smooth"}),
         "times": [round(float(time), 9) for time in recording.times],
     }
     size = 0
@@ -88,7 +89,8 @@ def _ply_writer(bodies: Sequence[RecordedBody]) -> Writer:
             whole, _ = concatenate([Mesh(x, body.triangles, body.uv) for body, x in zip(bodies, places, strict=True)])
             one_each = None if whole.uv is None else by_vertex(whole.triangles, whole.uv, len(whole.X))
             uv = whole.uv if one_each is None else one_each
-        write_ply(path, np.concatenate(places), whole.triangles, uv=uv)
+        names = ", ".join(body.name for body in bodies)
+        write_ply(path, np.concatenate(places), whole.triangles, uv=uv, comment=names)
 
     return write
 

@@ -16,9 +16,10 @@ import numpy as np
 from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.core.mesh import find_bounds
+from plisse.export.picture import make_label
 from plisse.export.target import Summary, Told, need, quiet, whole_file
 from plisse.pictures.camera import Camera, aim, find_outermost
-from plisse.pictures.render import draw, find_reach
+from plisse.pictures.render import draw, find_reach, write_label
 from plisse.runs.recording import Recording
 
 SIZE = (1280, 720)  # pixels
@@ -53,7 +54,7 @@ def write(
     ffmpeg = need("imageio_ffmpeg", extra="video", purpose="Video")
     shown = pick_frames(recording.times, rate)
     stage = recording.stage
-    grounds = stage.grounds if floors else []
+    grounds, label = stage.grounds if floors else [], make_label(recording)
     camera, reach = watch(recording, (width, height))
     with whole_file(out) as partial:
         command = [ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error"]
@@ -66,6 +67,7 @@ def write(
                     index = int(wanted)
                     bodies = stage.show(recording.positions(recording.numbers[index]))
                     picture = draw(bodies, size=(width, height), camera=camera, grounds=grounds, reach=reach)
+                    picture = write_label(picture, label)
                 pipe.write(picture.tobytes())
                 told(done, len(shown))
         length = partial.stat().st_size

@@ -16,7 +16,7 @@ HALF, ONE, STEEP, FLAT, NEARER = np.float32(0.5), np.float32(1.0), np.float32(2.
 BLOCK = 1024  # points that are placed in maps at once
 # Between the corners of a triangle no point is farther from the nearest than 1/√3 of the longest edge, and a third of
 # it from them and the middle: up to these lengths, in texels, points leave hardly a hole in a map.
-DENSE, MIDDLED, LARGE = 1.1, 1.75, 8.0
+DENSE, MIDDLED, LARGE = 1.0, 1.75, 8.0
 
 
 class Casters(NamedTuple):
@@ -122,6 +122,11 @@ def draw_map(casters, frame, texels):
     texels[:] = LOWEST
     draw_points(casters.points, frame, texels)
     draw_corners(casters.corners, frame, texels)
+    # points leave a hole here and there: no texel is deeper than both its neighbours
+    for i in range(1, texels.shape[0] - 1):
+        above, here, below = texels[i - 1], texels[i], texels[i + 1]
+        for j in range(texels.shape[1]):
+            here[j] = max(here[j], min(above[j], below[j]))
 
 
 @parallel_kernel

@@ -60,18 +60,21 @@ def write_ply(
     *,
     colors: Bytes | None = None,
     uv: Floats | None = None,
+    comment: str = "",
 ) -> None:
     """Binary little-endian file of positions [m] (n, 3) in float64 and triangles (m, 3) in int32.
 
     colors: red, green and blue of each triangle, shape (m, 3), uint8. uv: texture coordinates of the triangles'
     corners, shape (m, 3, 2), or of the vertices, (n, 2), NaN where there are none. They become the vertices' s and t in
-    float64, or where a vertex has several, the faces' list texcoord, which is float32 by custom.
+    float64, or where a vertex has several, the faces' list texcoord, which is float32 by custom. comment: what the
+    header says, on one line.
     """
     fields: list[Any] = [("count", "u1"), ("indices", "<i4", 3)]
     of_vertices = by_vertex(triangles, uv, len(x)) if uv is not None and uv.ndim == 3 else uv
     texture = "" if of_vertices is None else "property double s\nproperty double t\n"
+    said = f"comment {' '.join(comment.split())}\n" if comment else ""
     header = (
-        "ply\nformat binary_little_endian 1.0\n"
+        f"ply\nformat binary_little_endian 1.0\n{said}"
         f"element vertex {len(x)}\nproperty double x\nproperty double y\nproperty double z\n{texture}"
         f"element face {len(triangles)}\nproperty list uchar int vertex_indices\n"
     )
@@ -89,7 +92,7 @@ def write_ply(
         faces[name] = value
     points = x if of_vertices is None else np.column_stack((x, of_vertices))
     with open(path, "wb") as file:
-        file.write(f"{header}end_header\n".encode("ascii"))
+        file.write(f"{header}end_header\n".encode("ascii", "replace"))
         file.write(np.ascontiguousarray(points, dtype="<f8").tobytes())
         file.write(faces.tobytes())
 

@@ -25,6 +25,7 @@ LIGHTS = np.array([(1.55, 1.50, 1.42), (1.02, 1.04, 1.08), (0.50, 0.48, 0.46)]) 
 PAPER = np.array([0.995, 1.0, 1.005])
 GLOSS = 0.04
 FINE = 8.0  # greatest edge of a triangle whose soft light is known at its corners alone [pixels]
+INK = (45, 45, 48)
 PLAIN = str.maketrans({"×": "x", "–": "-", "—": "-", "−": "-", "…": "..."})  # not in Pillow's own font
 
 
@@ -100,10 +101,22 @@ def render(
     camera: Camera | None = None,
     grounds: Sequence[Ground] = (),
     supersample: int = 2,
+    label: str = "",
 ) -> None:
-    """Write a picture of some bodies, as PNG."""
+    """Write a picture of some bodies, as PNG; label: what is written into its corner."""
     picture = draw(bodies, size=size, camera=camera, grounds=grounds, supersample=supersample)
-    _save(Image.fromarray(picture), path)
+    _save(Image.fromarray(write_label(picture, label)), path)
+
+
+def write_label(picture: Bytes, label: str) -> Bytes:
+    """A picture, sRGB bytes (height, width, 3), with a label in its lower left corner."""
+    if not label:
+        return picture
+    height, image = len(picture), Image.fromarray(picture)
+    letter = max(10, height // 36)
+    pen = ImageDraw.Draw(image)
+    pen.text((letter, height - letter), label.translate(PLAIN), INK, ImageFont.load_default(letter), anchor="lb")
+    return np.asarray(image)
 
 
 def render_strip(
@@ -128,7 +141,7 @@ def render_strip(
         picture = draw(group, size=size, camera=camera, grounds=grounds, supersample=supersample)
         strip.paste(Image.fromarray(picture), (column * size[0], 0))
         place = ((column + 0.5) * size[0], size[1] + letter)
-        pen.text(place, label.translate(PLAIN), fill=(45, 45, 48), font=font, anchor="mm")
+        pen.text(place, label.translate(PLAIN), INK, font, anchor="mm")
         if column:
             pen.line([(column * size[0], 0), (column * size[0], strip.height)], fill=(255, 255, 255), width=2)
     _save(strip, path)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from plisse.core.arrays import Floats
 from plisse.pictures.render import Camera, frame, render, render_strip
+from plisse.pictures.smooth import show_small
 from plisse.pictures.stage import Stage, set_stage
 from plisse.progressive.session import Session
 from plisse.runs.store import RunStore
@@ -43,12 +44,12 @@ class Album:
         if states:
             self._store.copy(f"level-{max(states)}/picture.png", "preview.png")
         if len(states) > 1:
-            drawn = [self._stage(level).show(x) for level, x in states.items()]
-            geometries = [self._session.ladder.geometry(level) for level in states]
-            sizes = [sum(len(mesh.triangles) for mesh in geometry.shells) for geometry in geometries]
-            labels = [f"level {level}, {size:,} triangles" for level, size in zip(states, sizes, strict=True)]
+            finest = max(states)
+            drawn = [show_small(self._stage(level), x, finest=level == finest) for level, x in states.items()]
+            labels = [f"level {level}, {text}" for level, (_, text) in zip(states, drawn, strict=True)]
             with self._store.replacing("levels.png") as path:
-                render_strip(path, drawn, labels, grounds=self._stage(max(states)).grounds, size=STRIP)
+                bodies = [shown for shown, _ in drawn]
+                render_strip(path, bodies, labels, grounds=self._stage(finest).grounds, size=STRIP)
 
     def _stage(self, level: int) -> Stage:
         geometry = self._session.ladder.geometry(level)

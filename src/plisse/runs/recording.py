@@ -14,6 +14,7 @@ from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.loading.frames import FrameMesh, read_frame, read_frame_mesh
+from plisse.pictures.smooth import SmoothView
 from plisse.pictures.stage import COLLIDER_COLOR, Part, Plane, Stage, set_stage
 from plisse.runs.store import RunStore
 from plisse.scene.scene import Scene
@@ -48,7 +49,8 @@ class Recording:
     """A run's frames on one level; none is kept in memory.
 
     name: the scene's. bodies: shells, then mesh colliders; planes: half-spaces, which frames do not hold.
-    numbers: of the frames in the folder; times: theirs [s], shape (k,); rate: frames per second.
+    numbers: of the frames in the folder; times: theirs [s], shape (k,); rate: frames per second. smooth: the view that
+    is shown instead of the level itself, if there is one.
     """
 
     folder: Path
@@ -60,6 +62,7 @@ class Recording:
     numbers: tuple[int, ...]
     times: Floats
     rate: float
+    smooth: SmoothView[RecordedBody] | None = None
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -71,15 +74,26 @@ class Recording:
 
     @property
     def vertices(self) -> int:
-        """Vertices of a frame."""
+        """Vertices of a frame as it is shown."""
         return self.bodies[-1].last
 
+    def smoothed(self) -> Recording:
+        """The same frames in a smooth view."""
+        view = SmoothView(self.bodies)
+        return replace(self, bodies=view.parts, smooth=view)
+
     def positions(self, number: int) -> Floats:
-        """All vertices of the frame with that number, shape (n, 3) [m]."""
+        """All vertices of the frame with that number as they are shown, shape (n, 3) [m]."""
+        x = self.read_frame(number)
+        return x if self.smooth is None else self.smooth(x)
+
+    def read_frame(self, number: int) -> Floats:
+        """All vertices of the frame with that number as they were simulated, shape (n, 3) [m]."""
+        bodies = self.bodies if self.smooth is None else self.smooth.coarse
         path = self.folder / RunStore.frame_name(self.level, number)
         # a level's last frame is also in its checkpoint
         again = "--resume to have it written again" if number == self.numbers[-1] else "--overwrite"
-        x = read_frame(path, vertices=self.vertices, remedy=f"run the scene with {again}")
+        x = read_frame(path, vertices=bodies[-1].last, remedy=f"run the scene with {again}")
         if not np.isfinite(x).all():
             raise SceneError(f"The frame {path} holds numbers that are not finite: run the scene with --overwrite.")
         return x
