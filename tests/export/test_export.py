@@ -9,6 +9,7 @@ from typing import Any
 
 import alembic3d.Abc as Abc
 import alembic3d.AbcGeom as AbcGeom
+import alembic3d.AbcMaterial as AbcMaterial
 import imageio_ffmpeg
 import meshio
 import numpy as np
@@ -21,7 +22,9 @@ from tests.runs.test_recording import log, record
 from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
 from plisse.export import FORMATS, Summary, export_run, glb, target, usd, video
+from plisse.export.look import linear
 from plisse.pictures.normals import corner_normals, vertex_normals
+from plisse.pictures.stage import SHELL_COLORS
 from plisse.runs.recording import Recording, open_recording
 from plisse.runs.store import RunStore
 
@@ -152,7 +155,8 @@ def test_usd_that_is_saved_often_is_the_same(run: Made, tmp_path: Path, monkeypa
 
 def open_archive(path: Path) -> dict[str, Any]:
     top = Abc.IArchive(str(path)).getTop()
-    names = [top.getChild(k).getName() for k in range(top.getNumChildren())]
+    children = [top.getChild(k) for k in range(top.getNumChildren())]
+    names = [child.getName() for child in children if AbcGeom.IPolyMesh.matches(child.getHeader())]
     return {name: AbcGeom.IPolyMesh(top, name).getSchema() for name in names}
 
 
@@ -183,6 +187,21 @@ def test_alembic_comes_back(run: Made, tmp_path: Path) -> None:
     assert list(schemas["upper"].getFaceSetNames()) == ["wool"]
     tell("abc", error)
     assert error <= TINY * largest(positions[0])
+
+
+def test_alembic_has_materials_by_name_with_their_colours(run: Made, tmp_path: Path) -> None:
+    path = export_run(run[0], tmp_path / "out.abc").path
+    top, schemas = Abc.IArchive(str(path)).getTop(), open_archive(path)
+    for number, (name, material) in enumerate((("lower", "cotton"), ("upper", "wool"))):
+        assert AbcMaterial.getMaterialAssignmentPath(top.getChild(name)) == f"/materials/{material}"
+        shader = AbcMaterial.IMaterial(top.getChild("materials"), material).getSchema()
+        parameters = shader.getShaderParameters("plisse", "surface")
+        color = Abc.IC3fProperty(parameters, "diffuseColor").getValue()
+        assert tuple(color) == pytest.approx(linear(SHELL_COLORS[number]), abs=1e-6)
+        paint = AbcGeom.IC3fGeomParam(schemas[name].getArbGeomParams(), "Cd").getExpandedValue()
+        assert paint.getScope() == AbcGeom.GeometryScope.kFacevaryingScope
+        assert len(paint.getVals()) == run[2].bodies[number].triangles.size
+        assert tuple(paint.getVals()[1]) == pytest.approx(SHELL_COLORS[number], abs=1e-6)
 
 
 def test_alembic_keeps_uneven_times(tmp_path: Path) -> None:
@@ -217,8 +236,9 @@ def test_glb_of_one_frame_comes_back(run: Made, tmp_path: Path, frame: int | Non
     summary = export_run(folder, tmp_path / "out.glb", frame=frame)
     file, x, error = pygltflib.GLTF2().load(str(summary.path)), positions[-1 if frame is None else frame], 0.0
     assert [node.name for node in file.nodes] == ["lower", "upper", "block", "ball", "ground"] and not file.animations
-    assert [material.name for material in file.materials[:3]] == ["cotton", "wool", "collider"]
-    assert [bool(material.doubleSided) for material in file.materials] == [True, True, False, False, False]
+    assert [material.name for material in file.materials] == ["cotton", "wool", "collider"]
+    assert [bool(material.doubleSided) for material in file.materials] == [True, True, False]
+    assert [mesh.primitives[0].material for mesh in file.meshes] == [0, 1, 2, 2, 2]
     for mesh, body in zip(file.meshes, recording.bodies, strict=False):
         (part,) = mesh.primitives
         indices, place = read_accessor(file, part.indices), x[body.first : body.last]
@@ -254,8 +274,29 @@ def test_glb_morph_targets_come_back(run: Made, tmp_path: Path) -> None:
         for weight, x in zip(weights, positions, strict=True):
             moved = base + sum((w * entry for w, entry in zip(weight, targets, strict=True)), np.float32(0))
             error = max(error, compare_corners(moved, indices, x[body.first : body.last], body.triangles))
+            if number in channels:
+                turned_normals = [read_accessor(file, entry["NORMAL"]) for entry in part.targets]
+                normals = read_accessor(file, part.attributes.NORMAL)
+                normals = normals + sum(w * n for w, n in zip(weight, turned_normals, strict=True))
+                corners = vertex_normals(x[body.first : body.last], body.triangles)
+                assert compare_corners(normals, indices, corners, body.triangles) < 2 * glb.TILT
     tell("animated glb", error)
     assert error <= 2 * TINY * largest(positions[0])
+
+
+def test_glb_of_a_sheet_that_begins_flat_is_not_taken_for_facets(run: Made, tmp_path: Path) -> None:
+    folder, positions, recording = run
+    lower, start = recording.bodies[0], positions[0].copy()
+    start[lower.first : lower.last, 2] = 0.0
+    RunStore.open(folder).write_frame(0, 0, start)
+    for animated in (True, False):
+        options = {"animated": True} if animated else {"frame": 0}
+        file = pygltflib.GLTF2().load(str(export_run(folder, tmp_path / "out.glb", **options).path))
+        normals = read_accessor(file, file.meshes[0].primitives[0].attributes.NORMAL)
+        # Blender's bound: above it, at all corners of a triangle, it is shaded flat
+        upright = normals[:, 1] > 0.9999999
+        assert not upright.any() if animated else upright.all()
+        assert normals[:, 1].min() > 0.999999
 
 
 def test_a_large_animation_is_not_for_glb(run: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

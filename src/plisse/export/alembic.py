@@ -10,7 +10,7 @@ import numpy as np
 
 from plisse.core.arrays import Floats
 from plisse.core.version import __version__
-from plisse.export.look import Look, describe_looks, make_distinct, to_y_up
+from plisse.export.look import Look, describe_looks, linear, make_distinct, to_y_up
 from plisse.export.target import Summary, Told, leave_room, need, quiet, whole_file
 from plisse.pictures.normals import corner_normals, vertex_normals
 from plisse.runs.recording import RecordedBody, Recording
@@ -40,9 +40,11 @@ def _write_archive(
     leave_room(path, frame)
     archive = Abc.CreateArchiveWithInfo(str(path), recording.rate, f"plisse {__version__}", recording.name)
     number = archive.addTimeSampling(_make_sampling(recording))
+    looks = describe_looks(bodies)
+    materials = _write_materials(archive.getTop(), looks, names)
     meshes = [
-        Points(archive.getTop(), name, number, body, look)
-        for body, look, name in zip(bodies, describe_looks(bodies), names, strict=True)
+        Points(archive.getTop(), name, number, body, look, materials[look.key])
+        for body, look, name in zip(bodies, looks, names, strict=True)
     ]
     for index in range(len(recording)):
         leave_room(path, frame)
@@ -63,13 +65,37 @@ def _make_sampling(recording: Recording) -> Any:
     return TimeSampling(TimeSamplingType(AcyclicFlag.kAcyclic), times)
 
 
-class Points:
-    """One mesh of the archive; its one face set is named after the material."""
+def _write_materials(top: Any, looks: Sequence[Look], taken: Sequence[str]) -> dict[Any, str]:
+    """A material object for each different material, with its colour; their paths in the archive."""
+    from alembic3d import Abc, AbcMaterial
 
-    def __init__(self, top: Any, name: str, sampling: int, body: RecordedBody, look: Look) -> None:
-        from alembic3d import AbcGeom
+    imath = need("imath", extra="alembic", purpose="Alembic")
+    (folder,) = make_distinct(["materials"], taken=taken)
+    parent, out = Abc.OObject(top, folder), {}
+    # the colour is that of the first body of a material
+    different = {look.key: look for look in reversed(looks)}
+    names = make_distinct([look.material.replace("/", "_") for look in different.values()])
+    for look, name in zip(different.values(), names, strict=True):
+        schema = AbcMaterial.OMaterial(parent, name).getSchema()
+        schema.setShader("plisse", "surface", look.material)
+        color = Abc.OC3fProperty(schema.getShaderParameters("plisse", "surface"), "diffuseColor")
+        color.setValue(imath.Color3f(*linear(look.color)))
+        out[look.key] = f"/{folder}/{name}"
+    return out
+
+
+class Points:
+    """One mesh of the archive.
+
+    Its one face set is named after the material, which Blender makes a material slot of; the material's colour is also
+    that of the mesh, as Cd.
+    """
+
+    def __init__(self, top: Any, name: str, sampling: int, body: RecordedBody, look: Look, material: str) -> None:
+        from alembic3d import AbcGeom, AbcMaterial
 
         self.mesh, self.body, self.look = AbcGeom.OPolyMesh(top, name), body, look
+        AbcMaterial.addMaterialAssignment(self.mesh, material)
         self.schema = self.mesh.getSchema()
         self.schema.setTimeSampling(sampling)
         self.before: Floats | None = None
@@ -105,8 +131,20 @@ class Points:
             sample.setFaceCounts(counts)
             chosen = self.schema.createFaceSet(self.look.material.replace("/", "_")).getSchema()
             chosen.set(AbcGeom.OFaceSetSchemaSample(faces))
+            self._paint()
         self.schema.set(sample)
         self.before = x.copy()
+
+    def _paint(self) -> None:
+        """One colour for all corners of all triangles, in sRGB, as Blender takes it."""
+        from alembic3d import AbcGeom
+
+        imath = need("imath", extra="alembic", purpose="Alembic")
+        color, scope = imath.C3fArray(1), AbcGeom.GeometryScope.kFacevaryingScope
+        color[0] = imath.Color3f(*self.look.color)
+        numbers = imath.UnsignedIntArray(3 * len(self.body.triangles))
+        paint = AbcGeom.OC3fGeomParam(self.schema.getArbGeomParams(), "Cd", True, scope, 1)
+        paint.set(AbcGeom.OC3fGeomParamSample(color, numbers, scope))
 
 
 def _check(path: Path, bodies: Sequence[RecordedBody], names: Sequence[str], frames: int) -> None:

@@ -22,6 +22,9 @@ from plisse.export.target import Summary, Told, quiet, whole_file
 from plisse.pictures.normals import corner_normals, has_creases, vertex_normals
 from plisse.runs.recording import RecordedBody, Recording
 
+# Blender shades triangles flat whose corners all have the triangle's own normal, as those of a sheet that begins flat
+# do: where such a sheet will move, its normals are tilted by as little as is noticed, 0.06°.
+TILT = 1e-3
 # Players keep all morph targets in memory, 24 bytes a vertex and frame, in a texture layer a frame (WebGL 2: 256).
 MOST_SAMPLES, MOST_FRAMES = 5_000_000, 256
 
@@ -107,7 +110,7 @@ class Asset:
 class Surface:
     """One body as glTF has it: a normal belongs to a vertex, so vertices are doubled where edges are sharp."""
 
-    def __init__(self, body: RecordedBody, x: Floats) -> None:
+    def __init__(self, body: RecordedBody, x: Floats, *, moves: bool) -> None:
         self.body = body
         self.split = not body.is_shell and has_creases(x, body.triangles)
         # the body's vertex that each vertex of the file is, and its texture coordinates, whose v points down here
@@ -117,6 +120,8 @@ class Surface:
             self.uv = None if body.uv is None else body.uv.reshape(-1, 2)
         self.first = x.copy()
         self.points, self.normals = self.shape(x)
+        if moves and body.is_shell:
+            self.normals = _tilt(self.normals)
 
     def shape(self, x: Floats) -> tuple[Singles, Singles]:
         """Positions [m] and normals in the file's axes, shape (n, 3) each."""
@@ -135,21 +140,33 @@ def split_seams(body: RecordedBody, n: int) -> tuple[Ints, Ints, Floats | None]:
     return different[:, 0].astype(np.int32), which.reshape(-1, 3).astype(np.int32), different[:, 1:]
 
 
+def _tilt(normals: Singles) -> Singles:
+    """Unit normals (n, 3), each turned a little about some axis."""
+    aside = np.cross(normals, np.where(np.abs(normals[:, :1]) < 0.9, (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)))
+    tilted = normals + TILT * aside / np.maximum(np.linalg.norm(aside, axis=1, keepdims=True), 1e-30)
+    length = np.linalg.norm(tilted, axis=1, keepdims=True)
+    return (tilted / np.maximum(length, 1e-30)).astype(np.float32)
+
+
 def _add_bodies(asset: Asset, recording: Recording, bodies: Sequence[RecordedBody], told: Told) -> None:
-    surfaces = [Surface(body, x) for body, x in zip(bodies, recording.places(0, bodies), strict=True)]
+    moves = len(recording) > 1
+    surfaces = [Surface(body, x, moves=moves) for body, x in zip(bodies, recording.places(0, bodies), strict=True)]
+    materials: dict[Any, int] = {}
     for body, look, surface in zip(bodies, describe_looks(bodies), surfaces, strict=True):
-        color = [*linear(look.color), 1.0]
-        shine = {"baseColorFactor": color, "metallicFactor": 0.0, "roughnessFactor": 0.8}
-        asset.tables["materials"].append(
-            {"name": look.material, "pbrMetallicRoughness": shine, "doubleSided": body.is_shell}
-        )
+        if (look.key, look.color) not in materials:
+            materials[look.key, look.color] = len(asset.tables["materials"])
+            color = [*linear(look.color), 1.0]
+            shine = {"baseColorFactor": color, "metallicFactor": 0.0, "roughnessFactor": 0.8}
+            asset.tables["materials"].append(
+                {"name": look.material, "pbrMetallicRoughness": shine, "doubleSided": body.is_shell}
+            )
         primitive: dict[str, Any] = {
             "attributes": {
                 "POSITION": asset.add(surface.points, "VEC3", target=POINTS),
                 "NORMAL": asset.add(surface.normals, "VEC3", target=POINTS),
             },
             "indices": asset.add(surface.triangles.astype(np.uint32).ravel(), "SCALAR", target=INDICES),
-            "material": len(asset.tables["materials"]) - 1,
+            "material": materials[look.key, look.color],
         }
         if surface.uv is not None:
             uv = np.column_stack([surface.uv[:, 0], 1.0 - surface.uv[:, 1]]).astype(np.float32)

@@ -111,7 +111,7 @@ def _obj_writer(bodies: Sequence[RecordedBody]) -> Writer:
             for body, x, text in zip(bodies, places, faces, strict=True):
                 file.write(f"o {'_'.join(body.name.split())}\n")
                 if body.material:
-                    file.write(f"usemtl {'_'.join(body.material.split())}\n")
+                    file.write(f"usemtl {'_'.join(body.material.split())}\ns 1\n")
                 file.write("v %.11g %.11g %.11g\n" * len(x) % tuple(x.ravel().tolist()))
                 file.write(text)
 
