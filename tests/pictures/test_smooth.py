@@ -86,6 +86,11 @@ def test_in_small_pictures_coarse_levels_are_smooth_and_the_finest_is_not(
 ) -> None:
     parts, x = tent
     stage = Stage(tuple(parts), ())
+    # as it stands the smooth tent dips into the ball below it, and is not shown
+    bodies, told = show_small(stage, x, finest=False)
+    assert told == "32 triangles" and np.shape(bodies[0].triangles) == (32, 3)
+    x = x.copy()
+    x[parts[1].first :, 2] -= 1.0
     bodies, told = show_small(stage, x, finest=False)
     assert told == "32 triangles, smooth view" and np.shape(bodies[0].triangles) == (16 * 32, 3)
     monkeypatch.setattr(smooth, "SMALL", 16 * 32 - 1)

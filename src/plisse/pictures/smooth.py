@@ -82,6 +82,10 @@ class SmoothView(Generic[P]):
         there = f"{simulated:,}" if simulated else "none"
         return f"{how} with {counted(found, 'intersection')}{where}; the simulated surface has {there} there"
 
+    def crosses(self, finer: Floats) -> bool:
+        """Whether finer positions [m], shape (k, 3), intersect anything."""
+        return self._fine.count(finer) > 0
+
     @cached_property
     def _fine(self) -> Detector:
         return _make_detector(self.parts)
@@ -94,14 +98,18 @@ class SmoothView(Generic[P]):
 def show_small(stage: Stage, x: Floats, *, finest: bool) -> tuple[list[Body], str]:
     """What to draw of a level beside others in a small picture, and what its label says of it.
 
-    Coarse levels have creases two triangles wide where finer ones have folds: they are shown smooth, the finest is not.
+    Coarse levels have creases two triangles wide where finer ones have folds: they are shown smooth, unless the smooth
+    surface dips into what it lies on, as it does where triangles are large beside a collider's curvature.
     """
     triangles = sum(len(part.triangles) for part in stage.parts if part.is_shell)
     told = counted(triangles, "triangle")
     if finest or triangles * 4**STEPS > SMALL:
         return stage.show(x), told
     view = SmoothView(stage.parts)
-    return replace(stage, parts=view.parts).show(view(x)), f"{told}, smooth view"
+    finer = view(x)
+    if view.crosses(finer):
+        return stage.show(x), told
+    return replace(stage, parts=view.parts).show(finer), f"{told}, smooth view"
 
 
 def _make_detector(parts: Sequence[Part]) -> Detector:
