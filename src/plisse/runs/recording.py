@@ -98,8 +98,14 @@ class Recording:
             raise SceneError(
                 f"The frame {path} cannot be read ({error}): go on with its run to write it again."
             ) from None
-        if x.shape != shape:
+        if x.shape != shape or x.dtype.kind != "f":
             raise SceneError(f"The frame {path} holds an array of {x.shape}, not {shape}: run the scene again.")
+        if not np.isfinite(x).all():
+            spoilt = next(body.name for body in bodies if not np.isfinite(x[body.first : body.last]).all())
+            raise SceneError(
+                f'Frame {number} of level {self.level} has positions of "{spoilt}" that are not finite numbers: run the '
+                "scene again, or choose another frame with --frame."
+            )
         return np.ascontiguousarray(x, dtype=np.float64)
 
     def places(self, index: int, bodies: Sequence[RecordedBody]) -> Iterator[Floats]:
