@@ -19,6 +19,7 @@ from pxr import Gf, Usd, UsdGeom, UsdShade
 from tests.reading import read_mesh
 from tests.runs.test_recording import log, record
 
+from plisse.cli import main
 from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
 from plisse.export import FORMATS, Summary, export_run, glb, target, usd, video
@@ -420,6 +421,25 @@ def test_a_failure_leaves_what_was_there(run: Made, tmp_path: Path, format: str)
         export_run(folder, out, format=format, **options)
     assert [entry.name for entry in place.iterdir()] == ([out.name] if FORMATS[format].suffixes else [])
     assert not out.exists() or out.read_text(encoding="utf-8") == "precious"
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_frame_that_is_not_finite_is_refused(
+    run: Made, tmp_path: Path, format: str, value: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, positions, recording = run
+    x = positions[3].copy()
+    x[recording.bodies[1].first + 2, 1] = value
+    RunStore.open(folder).write_frame(0, 3, x)
+    out = tmp_path / "place" / name_of(format)
+    options = ["--animated"] if format == "glb" else []
+    assert main(["export", str(folder), "--format", format, "--out", str(out), *options]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("plisse: Frame 3 ") and '"upper"' in error and "not finite numbers" in error
+    assert error.count("\n") == 1 and not out.exists()
+    assert main(["render", str(folder), "--frame", "3", "--out", str(tmp_path / "a.png")]) == 2
+    assert '"upper"' in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("format", sorted(set(FORMATS) - {"mp4", "webm"}))

@@ -95,7 +95,11 @@ class Recording:
         again = "--resume to have it written again" if number == self.numbers[-1] else "--overwrite"
         x = read_frame(path, vertices=bodies[-1].last, remedy=f"run the scene with {again}")
         if not np.isfinite(x).all():
-            raise SceneError(f"The frame {path} holds numbers that are not finite: run the scene with --overwrite.")
+            spoilt = next(body.name for body in bodies if not np.isfinite(x[body.first : body.last]).all())
+            raise SceneError(
+                f'Frame {number} of level {self.level} ({path}) has positions of "{spoilt}" that are not finite '
+                "numbers: run the scene with --overwrite, or choose another frame with --frame."
+            )
         return x
 
     def places(self, index: int, bodies: Sequence[RecordedBody]) -> Iterator[Floats]:
