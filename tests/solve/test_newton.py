@@ -12,6 +12,7 @@ from plisse.contact.plane import PlaneContact
 from plisse.core.arrays import Floats
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Clock, Hessian, Pattern, Potential, Sum
+from plisse.energies.arap import Arap
 from plisse.energies.inertia import Inertia
 from plisse.energies.loads import Gravity, PressureLoad
 from plisse.energies.membrane import Membrane
@@ -167,6 +168,24 @@ def test_symbolic_analysis_is_kept_while_the_pattern_lasts() -> None:
     for _ in newton.iterate(objective, x, free, stop=1e-10, max_iterations=30):
         pass
     assert newton.analyses == 1 and newton.factorisations > 2
+
+
+def test_symbolic_analysis_is_kept_for_the_same_pattern_of_other_potentials() -> None:
+    """Potentials that are made anew for every step, and share the couplings between them in another way."""
+    newton, x = Newton(make_solver()), SHEET.X
+    inertia = Inertia(np.full(len(x), 1e-3), x, 0.01)
+    found = []
+    for split in (5, 9):
+        chosen = np.arange(len(SHEET.triangles)) < split
+        pulls = [Arap(SHEET, selected=some, kappa=np.ones(len(chosen)), thickness=np.ones(len(chosen))) for some in
+                 (chosen, ~chosen)]  # fmt: skip
+        found.append(newton.direction(Sum([inertia, *pulls]), 1.1 * x, np.ones(len(x), bool)))
+    assert newton.analyses == 1 and newton.factorisations == 2
+    assert found[1] == pytest.approx(found[0], rel=1e-9)
+    free = np.ones(len(x), bool)
+    free[3] = False
+    newton.direction(Sum([inertia, *pulls]), 1.1 * x, free)
+    assert newton.analyses == 2
 
 
 def test_caller_can_stop_between_iterates() -> None:

@@ -246,6 +246,11 @@ class Pattern:
         index[free] = rank
         return cls(index, np.sort(np.minimum(i, j) * size + np.maximum(i, j)))
 
+    def equals(self, other: Pattern) -> bool:
+        """Whether both have the same blocks in the same order."""
+        same_rows = self is other or np.array_equal(self.free_index, other.free_index)
+        return same_rows and (self.keys is other.keys or np.array_equal(self.keys, other.keys))
+
     def including(self, stencils: Iterable[Ints]) -> Pattern:
         """This pattern and the pairs of further stencils."""
         keys = _distinct(np.concatenate([pair_keys(self.free_index, nodes) for nodes in stencils]))

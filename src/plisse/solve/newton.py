@@ -53,6 +53,7 @@ class Newton:
     def __init__(self, solver: LinearSolver) -> None:
         self._solver = solver
         self._pattern: Pattern | None = None
+        self._analysed: Pattern | None = None
         self._fixed: tuple[Ints, ...] = ()
         self._base: Pattern | None = None
         self._mark = ""
@@ -78,7 +79,7 @@ class Newton:
         base = Pattern.of(free, fixed)
         self._base, self._fixed, self._mark = base, tuple(fixed), memory.mark
         keys = np.sort(np.concatenate([base.keys, memory.keys]))
-        self._use(Pattern(base.free_index, keys) if len(memory.keys) else base)
+        self._pattern = Pattern(base.free_index, keys) if len(memory.keys) else base
 
     def iterate(self, objective: Sum, x: Floats, free: Bools, *, stop: float, max_iterations: int) -> Iterator[Iterate]:
         """Minimises over the free vertices until ‖d‖₂ ≤ stop; the last iterate is marked converged or stalled.
@@ -128,26 +129,23 @@ class Newton:
         same = len(fixed) == len(self._fixed) and all(a is b for a, b in zip(fixed, self._fixed, strict=True))
         if self._base is None or not same or not np.array_equal(self._base.free, free):
             self._base, self._fixed, self._mark = Pattern.of(free, fixed), fixed, ""
-            self._use(self._base)
+            self._pattern = self._base
         assert self._pattern is not None
         values = self._pattern.assemble(hessian, fixed=fixed)
         if values is None:
             moving = [block.nodes for block in hessian.blocks if not any(block.nodes is nodes for nodes in fixed)]
-            self._use(self._base.including([*moving, *objective.soon(x)]))
+            self._pattern = self._base.including([*moving, *objective.soon(x)])
             values = self._pattern.assemble(hessian, fixed=fixed)
             assert values is not None
         return values
 
-    def _use(self, pattern: Pattern) -> None:
-        self._pattern = pattern
-        self._analysed = False
-
     def _solve(self, values: Floats, rhs: Floats, clock: Clock) -> Floats:
         assert self._pattern is not None
         now = time.perf_counter()
-        if not self._analysed:
+        # potentials that are made anew for each step often couple the same vertices
+        if self._analysed is None or not self._pattern.equals(self._analysed):
             self._solver.analyse(self._pattern)
-            self._analysed = True
+            self._analysed = self._pattern
             self.analyses += 1
             now = clock.add("symbolic", now)
         diagonal = self._pattern.indptr[:-1]
