@@ -8,13 +8,11 @@ in the image, in the fragments of other ones, and in the texels of grounds.
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
-from plisse.kernels.jit import kernel, parallel_kernel
+from plisse.kernels.jit import kernel
 from plisse.kernels.normals import flat_normal
 from plisse.kernels.visibility import (
     BACK,
-    BLOCK,
     FINE,
     NOTHING,
     SHARP,
@@ -23,8 +21,6 @@ from plisse.kernels.visibility import (
     weigh_corners,
     weigh_wide_corners,
 )
-
-BANDS = 24  # of rows, each seen by one thread
 
 
 class Grounds(NamedTuple):
@@ -142,29 +138,25 @@ def see_row(i, row, first, owner, surface, grounds, samples, wanted, fragments):
 
 
 @kernel
-def see_band(band, surface, view, grounds, planes, samples, wanted, fragments):
-    height, width = fragments.counts.shape[0], fragments.columns.shape[1] // samples
-    top, bottom = band * height // BANDS, (band + 1) * height // BANDS
-    nearness = np.empty(((bottom - top) * samples, width), np.float32)
+def see(top, bottom, surface, view, grounds, planes, samples, wanted, fragments):
+    """Find the fragments of some rows of a picture, and where light has to be known.
+
+    planes: inverse depths of grounds in the image, see `draw_band`. wanted: 1 for vertices of fine triangles that are
+    seen, fronts and backs in turn, shape (2 n,); zero on entry.
+    """
+    nearness = np.empty(((bottom - top) * samples, fragments.columns.shape[1] // samples), np.float32)
     owner = np.empty(nearness.shape, np.int32)
     draw_band(surface, view, planes, top * samples, nearness, owner)
     for i in range(top, bottom):
         see_row(i, (i - top) * samples, top * samples, owner, surface, grounds, samples, wanted, fragments)
 
 
-@parallel_kernel
-def see(surface, view, grounds, planes, samples, wanted, fragments):
-    """Find the fragments of a picture, and where light has to be known.
-
-    planes: inverse depths of grounds in the image, see `draw_band`. wanted: 1 for vertices of fine triangles that are
-    seen, fronts and backs in turn, shape (2 n,); zero on entry.
-    """
-    for band in prange(BANDS):
-        see_band(np.int64(band), surface, view, grounds, planes, samples, wanted, fragments)
-
-
 @kernel
-def place_block(start, end, surface, center, wanted, numbers, soft):
+def place_vertices(start, end, surface, center, wanted, numbers, soft):
+    """Fill the receivers of soft light that are vertices, relative to a center [m] (3,).
+
+    numbers: those of the wanted fronts and backs of vertices.
+    """
     for v in range(start, end):
         for back in range(2):
             if wanted[2 * v + back]:
@@ -172,18 +164,6 @@ def place_block(start, end, surface, center, wanted, numbers, soft):
                 for r in range(3):
                     soft.points[r, number] = surface.x[v, r] - center[r]
                     soft.normals[r, number] = (1.0 - 2.0 * back) * surface.normals[v, r]
-
-
-@parallel_kernel
-def place_vertices(surface, center, wanted, numbers, soft):
-    """Fill the receivers of soft light that are vertices, relative to a center [m] (3,).
-
-    numbers: those of the wanted fronts and backs of vertices.
-    """
-    count = surface.x.shape[0]
-    for block in prange((count + BLOCK - 1) // BLOCK):
-        start = np.int64(block) * BLOCK
-        place_block(start, min(count, start + BLOCK), surface, center, wanted, numbers, soft)
 
 
 @kernel
@@ -231,11 +211,11 @@ def place_row(i, surface, view, grounds, center, fragments, starts, lit, soft):
                 soft.points[r, again], soft.normals[r, again] = lit.points[r, number], lit.normals[r, number]
 
 
-@parallel_kernel
-def place_fragments(surface, view, grounds, center, fragments, starts, lit, soft):
-    """Fill the receivers that are fragments; starts: the first ones of each row, shape (height, 2)."""
-    for i in prange(starts.shape[0]):
-        place_row(np.int64(i), surface, view, grounds, center, fragments, starts, lit, soft)
+@kernel
+def place_fragments(top, bottom, surface, view, grounds, center, fragments, starts, lit, soft):
+    """Fill the receivers that are fragments of some rows; starts: the first ones of each row, shape (height, 2)."""
+    for i in range(top, bottom):
+        place_row(i, surface, view, grounds, center, fragments, starts, lit, soft)
 
 
 @kernel
@@ -311,11 +291,11 @@ def color_row(i, surface, grounds, fragments, starts, numbers, lit, soft, eye, p
         picture[i, j, 2] = palette.codes[np.int64(min(1.0, max(0.0, r2)) * last + 0.5)]
 
 
-@parallel_kernel
-def color(surface, grounds, fragments, starts, numbers, lit, soft, eye, palette, picture):
-    """Colour the picture, sRGB bytes, shape (height, width, 3); eye: relative to what receivers are [m], shape (3,)."""
-    half = (picture.shape[0] + 1) // 2
-    for i in prange(picture.shape[0]):
-        # even rows, then odd ones: threads take halves of the range, and both shall get half of the subject
-        row = np.int64(2 * i if i < half else 2 * (i - half) + 1)
-        color_row(row, surface, grounds, fragments, starts, numbers, lit, soft, eye, palette, picture)
+@kernel
+def color(top, bottom, surface, grounds, fragments, starts, numbers, lit, soft, eye, palette, picture):
+    """Colour some rows of a picture, sRGB bytes, shape (height, width, 3).
+
+    eye: relative to what receivers are [m], shape (3,).
+    """
+    for i in range(top, bottom):
+        color_row(i, surface, grounds, fragments, starts, numbers, lit, soft, eye, palette, picture)

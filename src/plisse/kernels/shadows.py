@@ -7,16 +7,16 @@ relative to the middle of what the maps hold, so that single precision suffices.
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
-from plisse.kernels.jit import kernel, parallel_kernel
+from plisse.kernels.jit import kernel
 
 LOWEST = np.float32(-1e30)
+NEXT = np.uint32(1)  # with indices that cannot be negative, numba does not look whether they are
 HALF, ONE, STEEP, FLAT, NEARER = np.float32(0.5), np.float32(1.0), np.float32(2.2), np.float32(1.3), np.float32(0.25)
 BLOCK = 1024  # points that are placed in maps at once
 # Between the corners of a triangle no point is farther from the nearest than 1/√3 of the longest edge, and a third of
 # it from them and the middle: up to these lengths, in texels, points leave hardly a hole in a map.
-DENSE, MIDDLED, LARGE = 1.0, 1.75, 8.0
+DENSE, MIDDLED, LARGE = 1.0, 1.75, 4.0
 
 
 class Casters(NamedTuple):
@@ -117,27 +117,23 @@ def draw_corners(corners, frame, texels):
 
 
 @kernel
-def draw_map(casters, frame, texels):
-    """Draw what one light sees: the greatest height in each texel."""
-    texels[:] = LOWEST
-    draw_points(casters.points, frame, texels)
-    draw_corners(casters.corners, frame, texels)
-    # points leave a hole here and there: no texel is deeper than both its neighbours
-    for i in range(1, texels.shape[0] - 1):
-        above, here, below = texels[i - 1], texels[i], texels[i + 1]
-        for j in range(texels.shape[1]):
-            here[j] = max(here[j], min(above[j], below[j]))
-
-
-@parallel_kernel
-def draw_maps(casters, lights, first, maps):
-    """Draw the maps of as many lights as there are maps, from the first on."""
-    for k in prange(maps.shape[0]):
-        draw_map(casters, lights.frames[first + k], maps[k])
+def draw_maps(start, end, casters, lights, first, maps):
+    """Draw what some of the lights from the first on see: the greatest height in each texel of their maps."""
+    for k in range(start, end):
+        frame, texels = lights.frames[first + k], maps[k]
+        texels[:] = LOWEST
+        draw_points(casters.points, frame, texels)
+        draw_corners(casters.corners, frame, texels)
+        # points leave a hole here and there: no texel is deeper than both its neighbours
+        for i in range(1, texels.shape[0] - 1):
+            above, here, below = texels[i - 1], texels[i], texels[i + 1]
+            for j in range(texels.shape[1]):
+                here[j] = max(here[j], min(above[j], below[j]))
 
 
 @kernel
-def gather_block(start, end, receivers, kind, lights, first, maps):
+def gather(start, end, receivers, kind, lights, first, maps):
+    """Add what the lights of these maps, from the first on, give to receivers."""
     n, size, texel = end - start, np.float32(maps.shape[1] - 1), np.float32(lights.texel)
     x, y, z = receivers.points[0, start:end], receivers.points[1, start:end], receivers.points[2, start:end]
     nx, ny, nz = receivers.normals[0, start:end], receivers.normals[1, start:end], receivers.normals[2, start:end]
@@ -162,21 +158,12 @@ def gather_block(start, end, receivers, kind, lights, first, maps):
             full[r] += share
             if u >= 0.0 and v >= 0.0 and u < size and v < size:
                 # four texels compared, bilinear between them [Reeves1987]
-                j, i, h = np.int64(u), np.int64(v), heights[r]
-                s, t = u - np.float32(j), v - np.float32(i)
-                top = (ONE - s) * np.float32(texels[i, j] <= h) + s * np.float32(texels[i, j + 1] <= h)
-                bottom = (ONE - s) * np.float32(texels[i + 1, j] <= h) + s * np.float32(texels[i + 1, j + 1] <= h)
+                j, i, h = np.uint32(u), np.uint32(v), heights[r]
+                s, t, j1, i1 = u - np.float32(j), v - np.float32(i), j + NEXT, i + NEXT
+                top = (ONE - s) * np.float32(texels[i, j] <= h) + s * np.float32(texels[i, j1] <= h)
+                bottom = (ONE - s) * np.float32(texels[i1, j] <= h) + s * np.float32(texels[i1, j1] <= h)
                 share *= (ONE - t) * top + t * bottom
             light[r] += share
-
-
-@parallel_kernel
-def gather(receivers, kind, lights, first, maps):
-    """Add what the lights of these maps, from the first on, give to receivers."""
-    count = receivers.points.shape[1]
-    for block in prange((count + BLOCK - 1) // BLOCK):
-        start = np.int64(block) * BLOCK
-        gather_block(start, min(count, start + BLOCK), receivers, kind, lights, first, maps)
 
 
 class Disc(NamedTuple):
@@ -190,7 +177,12 @@ class Disc(NamedTuple):
 
 
 @kernel
-def soften_block(start, end, receivers, numbers, lights, maps, disc):
+def soften(start, end, receivers, numbers, lights, maps, disc):
+    """Ask all lights of a disc at the receivers with these numbers, shape (k,), for the first kind of light.
+
+    They are asked in the maps of the lights they are close to, where what is in the way of those appears to be for
+    them, as in [Fernando2005].
+    """
     few, size = maps.shape[0], np.float32(maps.shape[1] - 1)
     columns, rows, heights, shares = (
         np.empty(few, np.float32), np.empty(few, np.float32), np.empty(few, np.float32), np.empty(few, np.float32)
@@ -209,7 +201,7 @@ def soften_block(start, end, receivers, numbers, lights, maps, disc):
             rows[k] = f[1, 0] * x + f[1, 1] * y + f[1, 2] * z + f[1, 3] - HALF
             heights[k] = f[2, 0] * x + f[2, 1] * y + f[2, 2] * z + f[2, 3]
             if columns[k] >= 0.0 and rows[k] >= 0.0 and columns[k] < size and rows[k] < size:
-                j, i = np.int64(columns[k]), np.int64(rows[k])
+                j, i = np.uint32(columns[k]), np.uint32(rows[k])
                 for e in range(4):
                     texel = maps[k, i + e // 2, j + e % 2]
                     if texel > heights[k]:
@@ -225,34 +217,22 @@ def soften_block(start, end, receivers, numbers, lights, maps, disc):
             share = shares[k]
             if u >= 0.0 and w >= 0.0 and u < size and w < size:
                 # the slope of the surface itself is not in the way
-                j, i, h = np.int64(u), np.int64(w), h + NEARER * gap
-                s, t = u - np.float32(j), w - np.float32(i)
-                top = (ONE - s) * np.float32(maps[k, i, j] <= h) + s * np.float32(maps[k, i, j + 1] <= h)
-                bottom = (ONE - s) * np.float32(maps[k, i + 1, j] <= h) + s * np.float32(maps[k, i + 1, j + 1] <= h)
+                j, i, h, texels = np.uint32(u), np.uint32(w), h + NEARER * gap, maps[k]
+                s, t, j1, i1 = u - np.float32(j), w - np.float32(i), j + NEXT, i + NEXT
+                top = (ONE - s) * np.float32(texels[i, j] <= h) + s * np.float32(texels[i, j1] <= h)
+                bottom = (ONE - s) * np.float32(texels[i1, j] <= h) + s * np.float32(texels[i1, j1] <= h)
                 share *= (ONE - t) * top + t * bottom
             seen += share
         receivers.light[0, r] = seen / np.float32(disc.owners.shape[0])
 
 
-@parallel_kernel
-def soften(receivers, numbers, lights, maps, disc):
-    """Ask all lights of a disc at the receivers with these numbers, shape (k,), for the first kind of light.
-
-    They are asked in the maps of the lights they are close to, where what is in the way of those appears to be for
-    them, as in [Fernando2005].
-    """
-    count = numbers.shape[0]
-    for block in prange((count + BLOCK - 1) // BLOCK):
-        start = np.int64(block) * BLOCK
-        soften_block(start, min(count, start + BLOCK), receivers, numbers, lights, maps, disc)
-
-
 @kernel
-def cut_triangles(triangles, longest, texel, orders, first, large):
-    """Say how each triangle casts its shadow: how many points it needs beside its corners, or that it is large.
+def cut_triangles(triangles, longest, texel, orders, first, large, corners):
+    """Say how each triangle casts its shadow: by its corners and how many points more, or as a large one.
 
     longest: squares of longest edges [m²], shape (m,). orders: into how many parts edges are cut, shape (m,). first:
-    of each triangle's points, shape (m + 1,). large: numbers of the large triangles; their count is returned.
+    of each triangle's points, shape (m + 1,). large: numbers of the large triangles; their count is returned. corners:
+    which vertices are points, shape (n,), zero on entry.
     """
     count, first[0] = 0, 0
     for t in range(longest.shape[0]):
@@ -267,12 +247,16 @@ def cut_triangles(triangles, longest, texel, orders, first, large):
             own = (order - 1) * ((a < b) + (b < c) + (c < a)) + (order - 1) * (order - 2) // 2
         elif parts > DENSE:
             own = 1
+        if parts <= LARGE:
+            for k in range(3):
+                corners[triangles[t, k]] = 1
         orders[t], first[t + 1] = order, first[t] + own
     return count
 
 
 @kernel
-def sample_block(start, end, x, triangles, orders, first, points):
+def sample_triangles(start, end, x, triangles, orders, first, points):
+    """Spread points over triangles, as `cut_triangles` has said, into points, shape (3, k)."""
     third = np.float32(1.0 / 3.0)
     for t in range(start, end):
         at, order, a, b, c = first[t], orders[t], triangles[t, 0], triangles[t, 1], triangles[t, 2]
@@ -293,17 +277,9 @@ def sample_block(start, end, x, triangles, orders, first, points):
                     at += 1
 
 
-@parallel_kernel
-def sample_triangles(x, triangles, orders, first, points):
-    """Spread points over triangles, as `cut_triangles` has said, into points, shape (3, k)."""
-    count = triangles.shape[0]
-    for block in prange((count + BLOCK - 1) // BLOCK):
-        start = np.int64(block) * BLOCK
-        sample_block(start, min(count, start + BLOCK), x, triangles, orders, first, points)
-
-
 @kernel
-def measure_block(start, end, x, triangles, longest):
+def measure_triangles(start, end, x, triangles, longest):
+    """The square of each triangle's longest edge [m²], shape (m,)."""
     for t in range(start, end):
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         ab, bc, ca = 0.0, 0.0, 0.0
@@ -312,12 +288,3 @@ def measure_block(start, end, x, triangles, longest):
             bc += (x[c, r] - x[b, r]) ** 2
             ca += (x[a, r] - x[c, r]) ** 2
         longest[t] = max(ab, bc, ca)
-
-
-@parallel_kernel
-def measure_triangles(x, triangles, longest):
-    """The square of each triangle's longest edge [m²], shape (m,)."""
-    count = triangles.shape[0]
-    for block in prange((count + BLOCK - 1) // BLOCK):
-        start = np.int64(block) * BLOCK
-        measure_block(start, min(count, start + BLOCK), x, triangles, longest)

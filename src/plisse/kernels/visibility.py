@@ -9,14 +9,12 @@ Every sample is computed on its own: the result does not depend on the number of
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
-from plisse.kernels.jit import kernel, parallel_kernel
+from plisse.kernels.jit import kernel
 from plisse.kernels.normals import flat_normal
 
-# Kernels take a block of elements a call: a call hands over every array of its tuples, and costs more than an element.
-# Literals and indices of parallel loops are cast to int64 where they enter a kernel, or numba recompiles it.
-BLOCK = 4096
+# Kernels take a range of elements a call, which threads share out: a call hands over every array of its tuples, and
+# costs more than an element.
 EDGE = 1e-9  # by how much a triangle is drawn larger than it is
 NOTHING = -1  # owner of a sample that shows the backdrop; ground g is the owner −2 − g
 # traits of a triangle: small in the image, seen from behind, reaching behind the eye, and SHARP << k where the k-th
@@ -56,19 +54,12 @@ def place_homogeneous(x, view, v):
 
 
 @kernel
-def project_block(start, end, x, view, image):
+def project(start, end, x, view, image):
+    """Fill Surface.image."""
     for v in range(start, end):
         right, down, depth = place_homogeneous(x, view, v)
         near = 1.0 / depth if depth > 0.0 else 0.0
         image[v, 0], image[v, 1], image[v, 2] = right * near, down * near, near
-
-
-@parallel_kernel
-def project(x, view, image):
-    """Fill Surface.image."""
-    for block in prange((x.shape[0] + BLOCK - 1) // BLOCK):
-        start = np.int64(block) * BLOCK
-        project_block(start, min(x.shape[0], start + BLOCK), x, view, image)
 
 
 @kernel
@@ -78,7 +69,8 @@ def first_sample(place):
 
 
 @kernel
-def sort_block(start, end, surface, view, height, crease, fine):
+def sort_triangles(start, end, surface, view, height, crease, fine):
+    """Fill Surface.rows and Surface.traits. fine: greatest length of a FINE triangle's edges [samples]."""
     x, n, image, rows = surface.x, surface.normals, surface.image, surface.rows
     e0, e1, e2 = view.eye[0], view.eye[1], view.eye[2]
     for t in range(start, end):
@@ -107,15 +99,6 @@ def sort_block(start, end, surface, view, height, crease, fine):
         else:
             rows[t, 1] = 0
         surface.traits[t] = traits
-
-
-@parallel_kernel
-def sort_triangles(surface, view, height, crease, fine):
-    """Fill Surface.rows and Surface.traits. fine: greatest length of a FINE triangle's edges [samples]."""
-    count = surface.triangles.shape[0]
-    for block in prange((count + BLOCK - 1) // BLOCK):
-        start = np.int64(block) * BLOCK
-        sort_block(start, min(count, start + BLOCK), surface, view, height, crease, fine)
 
 
 @kernel

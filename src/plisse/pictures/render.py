@@ -14,6 +14,7 @@ from plisse.core.arrays import Bytes, Floats
 from plisse.core.errors import SceneError
 from plisse.core.mesh import find_bounds
 from plisse.kernels.shading import Fragments, Palette, color, place_fragments, place_vertices, see
+from plisse.kernels.threads import share_out
 from plisse.kernels.visibility import Surface, View, project, sort_triangles
 from plisse.pictures.camera import Camera, Size, aim
 from plisse.pictures.normals import CREASE, vertex_normals
@@ -24,6 +25,7 @@ Color = tuple[float, float, float]
 LIGHTS = np.array([(1.55, 1.50, 1.42), (1.02, 1.04, 1.08), (0.50, 0.48, 0.46)])  # key, sky and bounce, linear rgb
 PAPER = np.array([0.995, 1.0, 1.005])
 GLOSS = 0.04
+ROWS = 32  # of a picture that one thread takes at a time
 FINE = 8.0  # greatest edge of a triangle whose soft light is known at its corners alone [pixels]
 INK = (45, 45, 48)
 PLAIN = str.maketrans({"×": "x", "–": "-", "—": "-", "−": "-", "…": "..."})  # not in Pillow's own font
@@ -69,8 +71,10 @@ def draw(
     _check(bodies)
     camera = camera or frame(bodies, size=size)
     view, surface = _open_view(camera, size, supersample), _join(bodies)
-    project(surface.x, view, surface.image)
-    sort_triangles(surface, view, size[1] * supersample, CREASE, FINE * supersample)
+    vertices, height = len(surface.x), size[1]
+    share_out(project, vertices, surface.x, view, surface.image)
+    sorting = (surface, view, height * supersample, CREASE, FINE * supersample)
+    share_out(sort_triangles, len(surface.triangles), *sorting)
     if reach is None:
         reach = find_reach(find_bounds(_join_framed(bodies)), find_bounds(surface.x))
     low, high = np.asarray(reach)
@@ -78,18 +82,20 @@ def draw(
     # what is seen, and where light has to be known for it
     laid, fragments = studio.lay(grounds, surface.x), _make_fragments(size, supersample)
     wanted = np.zeros(2 * len(surface.x), np.uint8)
-    see(surface, view, laid, see_planes(laid.planes, view), supersample, wanted, fragments)
+    seeing = (surface, view, laid, see_planes(laid.planes, view), supersample, wanted, fragments)
+    share_out(see, height, *seeing, block=ROWS)
     numbers = np.cumsum(wanted, dtype=np.int32) - np.int32(1)
     ends = np.cumsum(fragments.counts[:, 1:], axis=0) + np.array([0, numbers[-1] + 1])
     starts = ends - fragments.counts[:, 1:]
     lit, soft = make_receivers(int(ends[-1, 0])), make_receivers(int(ends[-1, 1]), kinds=2)
     center = studio.reach.center
-    place_vertices(surface, center, wanted, numbers, soft)
-    place_fragments(surface, view, laid, center, fragments, starts, lit, soft)
+    share_out(place_vertices, vertices, surface, center, wanted, numbers, soft)
+    share_out(place_fragments, height, surface, view, laid, center, fragments, starts, lit, soft, block=ROWS)
     # light and colour
     laid = studio.shine(surface.x, surface.triangles, lit, soft, laid)
-    palette, picture = _mix(bodies, studio.towards), np.empty((size[1], size[0], 3), np.uint8)
-    color(surface, laid, fragments, starts, numbers, lit, soft, view.eye - center, palette, picture)
+    palette, picture = _mix(bodies, studio.towards), np.empty((height, size[0], 3), np.uint8)
+    coloring = (surface, laid, fragments, starts, numbers, lit, soft, view.eye - center, palette, picture)
+    share_out(color, height, *coloring, block=ROWS)
     return picture
 
 

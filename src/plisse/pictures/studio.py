@@ -23,6 +23,7 @@ from plisse.kernels.shadows import (
     sample_triangles,
     soften,
 )
+from plisse.kernels.threads import share_out
 from plisse.kernels.visibility import View
 
 AT_ONCE = 8  # lights whose maps are kept at a time
@@ -104,7 +105,7 @@ class Studio:
     def shine(self, x: Floats, triangles: Ints, lit: Receivers, soft: Receivers, grounds: Grounds) -> Grounds:
         """Gathers the key's light, and that of sky and bounce; returns the grounds with the sky's light on them."""
         longest = np.empty(len(triangles))
-        measure_triangles(x, triangles, longest)
+        share_out(measure_triangles, len(triangles), x, triangles, longest)
         near = (x - self.reach.center).astype(np.float32)
         _gather_key(_find_casters(near, triangles, longest, self.key.texel), self.key, self.disc, lit)
         casters, floors = _find_casters(near, triangles, longest, self.sky.texel), _make_floors(grounds, self.reach)
@@ -126,29 +127,31 @@ def make_receivers(count: int, *, kinds: int = 1) -> Receivers:
 def _gather_key(casters: Casters, lights: Lights, disc: Disc, lit: Receivers) -> None:
     """Adds what the key light gives: who sees all or none of its rim and middle is taken to see all or none of it."""
     maps = np.empty((len(lights.directions), SHARP_TEXELS, SHARP_TEXELS), np.float32)
-    draw_maps(casters, lights, 0, maps)
-    gather(lit, 0, lights, 0, maps)
+    share_out(draw_maps, len(maps), casters, lights, 0, maps, block=1)
+    share_out(gather, lit.points.shape[1], lit, 0, lights, 0, maps)
     light, full = lit.light[0], lit.full[0]
-    soften(lit, np.flatnonzero((light > 1e-3 * full) & (light < 0.999 * full)), lights, maps, disc)
+    between = np.flatnonzero((light > 1e-3 * full) & (light < 0.999 * full))
+    share_out(soften, len(between), lit, between, lights, maps, disc)
 
 
 def _gather_soft(casters: Casters, lights: Lights, kind: int, *receivers: Receivers) -> None:
     """Adds what all of some soft lights give."""
     maps = np.empty((AT_ONCE, SOFT_TEXELS, SOFT_TEXELS), np.float32)
     for first in range(0, len(lights.directions), AT_ONCE):
-        draw_maps(casters, lights, first, maps)
+        share_out(draw_maps, len(maps), casters, lights, first, maps, block=1)
         for each in receivers:
-            gather(each, kind, lights, first, maps)
+            share_out(gather, each.points.shape[1], each, kind, lights, first, maps)
 
 
 def _find_casters(near: Singles, triangles: Ints, longest: Floats, texel: float) -> Casters:
     """near: positions [m], shape (n, 3); longest: squares of the triangles' longest edges [m²]."""
     orders, large = np.empty(len(triangles), np.uint8), np.empty(len(triangles), np.int64)
-    first = np.empty(len(triangles) + 1, np.int64)
-    count = cut_triangles(triangles, longest, texel, orders, first, large)
-    points = np.empty((3, len(near) + first[-1]), np.float32)
-    points[:, : len(near)] = near.T
-    sample_triangles(near, triangles, orders, first + len(near), points)
+    first, corners = np.empty(len(triangles) + 1, np.int64), np.zeros(len(near), np.bool_)
+    count = cut_triangles(triangles, longest, texel, orders, first, large, corners)
+    used = int(np.count_nonzero(corners))
+    points = np.empty((3, used + first[-1]), np.float32)
+    points[:, :used] = near[corners].T
+    share_out(sample_triangles, len(triangles), near, triangles, orders, first + used, points)
     return Casters(points, near[triangles[large[:count]]])
 
 
