@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plisse.core.errors import SceneError
-from plisse.core.units import UNITS, as_quantity, length_factor, told
+from plisse.core.units import UNITS, as_quantity, length_factor, quote
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,6 @@ def test_lengths():
 
 
 def test_values_are_told_on_one_line_and_not_at_length():
-    assert told("a\nb") == "'a\\nb'" and told(3) == "3"
-    assert told([0] * 1000).endswith("…") and len(told([0] * 1000)) < 100
-    assert told(16**5000) == "a number with thousands of digits"
+    assert quote("a\nb") == "'a\\nb'" and quote(3) == "3"
+    assert quote([0] * 1000).endswith("…") and len(quote([0] * 1000)) < 100
+    assert quote(16**5000) == "a number with thousands of digits"

@@ -365,7 +365,7 @@ def test_films_come_back(tmp_path: Path, format: str, codec: str) -> None:
     folder, _ = record(tmp_path / "run", frames=3)
     told: list[tuple[int, int]] = []
     out = tmp_path / f"out.{format}"
-    summary = export_run(folder, out, size=(161, 121), fps=25, told=lambda *state: told.append(state))
+    summary = export_run(folder, out, size=(161, 121), fps=25, progress=lambda *state: told.append(state))
     assert summary.frames == 3 and "162 × 122" in summary.note and told == [(1, 3), (2, 3), (3, 3)]
     frames = imageio_ffmpeg.read_frames(str(out))
     about = next(frames)

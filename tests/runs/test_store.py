@@ -147,6 +147,19 @@ def test_a_state_of_another_version_is_one_sentence(tmp_path: Path) -> None:
         store.read_checkpoint(0)
 
 
+@pytest.mark.parametrize("key", ["v", "before_x", "near_x", "near_p"])
+def test_arrays_of_a_state_that_do_not_fit_are_one_sentence(tmp_path: Path, key: str) -> None:
+    store, _ = make_store(tmp_path / "run")
+    store.begin_level(0, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)
+    store.write_checkpoint(make_checkpoint(0))
+    path = store.folder / "level-0" / "state.npz"
+    with np.load(path) as stored:
+        arrays = {**stored}
+    np.savez(path, **arrays | {key: arrays[key][:-1]})
+    with pytest.raises(SceneError, match=r"level-0/state\.npz"):
+        store.read_checkpoint(0)
+
+
 def test_steps_are_read_up_to_the_last_complete_one(tmp_path: Path) -> None:
     store, _ = make_store(tmp_path / "run")
     store.begin_level(0, np.array([[0, 1, 2]], np.int32), np.zeros(5, np.int32), 1)

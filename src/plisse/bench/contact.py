@@ -26,7 +26,7 @@ def measure(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     use_threads(threads)
     figures, details = [], {}
     for times, name in ((0, "6K"), (2, "90K")):
-        session, _ = draped(times, threads=threads, settle=3)
+        session, _ = draped(times, threads=threads, warm_up=3)
         problem, state = session.problem, session.state
         assert problem is not None and state is not None
         ours, theirs = _contact_seconds(problem, state.x)

@@ -32,8 +32,8 @@ def drape_scene(cells: int, *, sphere: int = 5) -> Scene:
     )
 
 
-def draped(times: int, *, threads: int, settle: int, precision: str = "auto") -> tuple[Session, Iterator[State]]:
-    """The cloth of CELLS² cells in equilibrium, subdivided `times` times, and `settle` quasistatic steps more.
+def draped(times: int, *, threads: int, warm_up: int, precision: str = "auto") -> tuple[Session, Iterator[State]]:
+    """The cloth of CELLS² cells in equilibrium, subdivided `times` times, and `warm_up` quasistatic steps more.
 
     Returns the session and its further states.
     """
@@ -49,7 +49,7 @@ def draped(times: int, *, threads: int, settle: int, precision: str = "auto") ->
     endless = replace(scene, solver=replace(scene.solver, tol=1e-12, precision=precision))
     session = Session(endless, Geometry((mesh,), (x,), geometry.colliders, ((),)), threads=threads)
     states = session.settle(0)
-    take_steps(states, settle)
+    take_steps(states, warm_up)
     return session, states
 
 

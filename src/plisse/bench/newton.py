@@ -34,7 +34,7 @@ def measure(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     Then steps in double and in mixed precision by turns.
     """
     use_threads(threads)
-    session, states = draped(2, threads=threads, settle=6, precision="double")
+    session, states = draped(2, threads=threads, warm_up=6, precision="double")
     problem, newton = session.problem, session.newton
     assert problem is not None and problem.barrier is not None
     session.clock.seconds.clear()

@@ -177,7 +177,7 @@ def _render(options: argparse.Namespace) -> int:
     out = options.out or options.run / "film.mp4"
     if out.suffix.lower() not in (".mp4", ".webm"):
         raise SceneError(f"{out} is not a name for a video: end it in .mp4 or .webm.")
-    with told(sys.stderr, "frame") as tell:
+    with show_progress(sys.stderr, "frame") as tell:
         summary = export_run(
             options.run,
             out,
@@ -185,7 +185,7 @@ def _render(options: argparse.Namespace) -> int:
             fps=options.fps,
             size=options.size,
             smooth=options.smooth,
-            told=tell,
+            progress=tell,
         )
     print(_tell(summary))
     return 0
@@ -194,7 +194,7 @@ def _render(options: argparse.Namespace) -> int:
 def _export(options: argparse.Namespace) -> int:
     from plisse.export import export_run
 
-    with told(sys.stderr, "frame") as tell:
+    with show_progress(sys.stderr, "frame") as tell:
         summary = export_run(
             options.run,
             options.out,
@@ -206,7 +206,7 @@ def _export(options: argparse.Namespace) -> int:
             fps=options.fps,
             size=options.size,
             smooth=options.smooth,
-            told=tell,
+            progress=tell,
         )
     print(_tell(summary))
     return 0
@@ -220,7 +220,7 @@ def _tell(summary: Any) -> str:
 
 
 @contextmanager
-def told(stream: TextIO, what: str) -> Iterator[Callable[[int, int], None]]:
+def show_progress(stream: TextIO, what: str) -> Iterator[Callable[[int, int], None]]:
     """A function that shows the progress of long work, only on a terminal."""
     live, shown = stream.isatty(), False
 

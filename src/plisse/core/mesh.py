@@ -229,21 +229,21 @@ def find_flaws(mesh: Mesh, *, names: Names | None = None) -> Iterator[Flaw]:
         return
     bad = np.flatnonzero(~np.isfinite(X).all(axis=1))
     if len(bad):
-        told = tell_count(
+        words = tell_count(
             len(bad), "a coordinate that is not a finite number", "{} coordinates that are not finite numbers"
         )
-        yield Flaw(f"has {told}, the first at {names.vertex(int(bad[0]))}", "repair the file")
+        yield Flaw(f"has {words}, the first at {names.vertex(int(bad[0]))}", "repair the file")
         return
     bad = np.flatnonzero((triangles < 0).any(axis=1) | (triangles >= len(X)).any(axis=1))
     if len(bad):
-        told = f"has a vertex index outside 0..{len(X) - 1} at {names.triangle(int(bad[0]))}"
-        yield Flaw(told, "repair the file")
+        words = f"has a vertex index outside 0..{len(X) - 1} at {names.triangle(int(bad[0]))}"
+        yield Flaw(words, "repair the file")
         return
     used = np.zeros(len(X), dtype=bool)
     used[triangles] = True
     if not used.all():
-        told = f"has {int((~used).sum())} vertices that no triangle uses, starting with {names.vertex(_first(~used))}"
-        yield Flaw(told, "remove loose vertices", True)
+        words = f"has {int((~used).sum())} vertices that no triangle uses, starting with {names.vertex(_first(~used))}"
+        yield Flaw(words, "remove loose vertices", True)
     yield from _find_bad_triangles(mesh, names)
     yield from _find_bad_edges(mesh, names)
     yield from _find_touching_fans(mesh, names)
@@ -275,19 +275,19 @@ def _find_bad_triangles(mesh: Mesh, names: Names) -> Iterator[Flaw]:
     worst = int(np.argmin(ratio))
     flat = int((ratio <= DEGENERATE).sum())
     if flat:
-        told = tell_count(flat, "a triangle without area,", "{} triangles without area, the worst being")
-        yield Flaw(f"has {told} {names.triangle(worst)}", "remove degenerate triangles", True)
+        words = tell_count(flat, "a triangle without area,", "{} triangles without area, the worst being")
+        yield Flaw(f"has {words} {names.triangle(worst)}", "remove degenerate triangles", True)
     again, earliest = find_duplicates(mesh.triangles)
     if len(again):
-        told = tell_count(len(again), "the same triangle twice", "{} triangles that repeat others")
+        words = tell_count(len(again), "the same triangle twice", "{} triangles that repeat others")
         pair = f"{names.triangle(int(again[0]))} repeats {names.triangle(int(earliest[0]))}"
-        yield Flaw(f"has {told} ({pair})", "remove duplicates", True)
+        yield Flaw(f"has {words} ({pair})", "remove duplicates", True)
     slivers = (ratio > DEGENERATE) & (ratio < SLIVER)
     if slivers.any():
         worst = int(np.argmin(np.where(slivers, ratio, np.inf)))
-        told = tell_count(int(slivers.sum()), "a sliver triangle,", "{} sliver triangles, the worst being")
-        told += f" {names.triangle(worst)}, whose height is {ratio[worst]:.1e} of its longest edge"
-        yield Flaw(f"has {told}", "collapse its short edge or flip its long one in a mesh editor")
+        words = tell_count(int(slivers.sum()), "a sliver triangle,", "{} sliver triangles, the worst being")
+        words += f" {names.triangle(worst)}, whose height is {ratio[worst]:.1e} of its longest edge"
+        yield Flaw(f"has {words}", "collapse its short edge or flip its long one in a mesh editor")
 
 
 def _find_bad_edges(mesh: Mesh, names: Names) -> Iterator[Flaw]:
@@ -295,9 +295,9 @@ def _find_bad_edges(mesh: Mesh, names: Names) -> Iterator[Flaw]:
     crowded = np.diff(starts) > 2
     if crowded.any():
         i, j = mesh.edges[np.argmax(crowded)].tolist()
-        told = tell_count(int(crowded.sum()), "the edge", "{} edges, the first")
+        words = tell_count(int(crowded.sum()), "the edge", "{} edges, the first")
         yield Flaw(
-            f"is not a manifold because more than two triangles share {told} between {names.vertex(i)} and "
+            f"is not a manifold because more than two triangles share {words} between {names.vertex(i)} and "
             f"{names.vertex(j)}",
             "split or remove the extra triangles",
         )
@@ -305,9 +305,9 @@ def _find_bad_edges(mesh: Mesh, names: Names) -> Iterator[Flaw]:
     alike = first[:, 0] == second[:, 0]
     if alike.any():
         i, j = first[np.argmax(alike)].tolist()
-        told = tell_count(int(alike.sum()), "the edge", "{} edges, the first")
+        words = tell_count(int(alike.sum()), "the edge", "{} edges, the first")
         yield Flaw(
-            f"is not consistently oriented because both triangles at {told} between {names.vertex(i)} and "
+            f"is not consistently oriented because both triangles at {words} between {names.vertex(i)} and "
             f"{names.vertex(j)} traverse it in the same direction",
             "orient all faces consistently",
             True,
@@ -333,9 +333,9 @@ def _find_touching_fans(mesh: Mesh, names: Names) -> Iterator[Flaw]:
     touching = np.bincount(vertex_of_fan, minlength=len(mesh.X)) > 1
     if touching.any():
         where = names.vertex(_first(touching))
-        told = tell_count(int(touching.sum()), f"{where} only", "{} lone vertices, starting with " + where)
+        words = tell_count(int(touching.sum()), f"{where} only", "{} lone vertices, starting with " + where)
         yield Flaw(
-            f"is not a manifold because surfaces touch at {told}",
+            f"is not a manifold because surfaces touch at {words}",
             "give each surface its own vertex there",
         )
 

@@ -33,13 +33,13 @@ def fill_in(record: object, **values: Any) -> None:
 
 @dataclass(frozen=True)
 class Entry:
-    """One key as the schema sees it. default: None if there is none; told: the default in words."""
+    """One key as the schema sees it. default: None if there is none; shown: the default in words."""
 
     key: str
     kind: Kind | None
     text: str
     default: Any
-    told: str | None = None
+    shown: str | None = None
     required: bool = False
     inner: type | None = None  # the record of a nested table, or of each table of a list
     many: bool = False
@@ -60,13 +60,13 @@ def entries(record: type) -> Iterator[Entry]:
             required = entry.default is MISSING and entry.default_factory is MISSING
             default = None if required or entry.default is MISSING else entry.default
             yield Entry(
-                meta.get("key", entry.name), meta.get("kind"), meta["text"], default, meta.get("told"), required,
+                meta.get("key", entry.name), meta.get("kind"), meta["text"], default, meta.get("shown"), required,
                 meta.get("inner"), meta.get("many", False), meta.get("keyed", False),
             )  # fmt: skip
 
 
-def _field(kind: Kind | None, text: str, default: Any, told: str | None, **more: Any) -> Any:
-    meta = {"kind": kind, "text": text, "told": told} | more
+def _field(kind: Kind | None, text: str, default: Any, shown: str | None, **more: Any) -> Any:
+    meta = {"kind": kind, "text": text, "shown": shown} | more
     made: Field[Any] = field(metadata=meta) if default is REQUIRED else field(default=default, metadata=meta)
     return made
 
@@ -76,7 +76,7 @@ def number(
     text: str,
     *,
     default: Any = REQUIRED,
-    told: str | None = None,
+    shown: str | None = None,
     keyed: bool = False,
     also: tuple[Kind, ...] = (),
     why: str = "",
@@ -87,17 +87,19 @@ def number(
     why: what a value beyond the limits would mean.
     """
     kind: Kind = Number(unit, why=why, **limits)
-    return _field(Or((kind, *also)) if also else kind, text, default, told, keyed=keyed)
+    return _field(Or((kind, *also)) if also else kind, text, default, shown, keyed=keyed)
 
 
-def count(text: str, *, default: Any = REQUIRED, told: str | None = None, why: str = "", **limits: int) -> Any:
+def count(text: str, *, default: Any = REQUIRED, shown: str | None = None, why: str = "", **limits: int) -> Any:
     """A whole number."""
-    return _field(Count(**limits, why=why), text, default, told)
+    return _field(Count(**limits, why=why), text, default, shown)
 
 
-def three(unit: str | None, text: str, *, default: Any = REQUIRED, told: str | None = None, keyed: bool = False) -> Any:
+def three(
+    unit: str | None, text: str, *, default: Any = REQUIRED, shown: str | None = None, keyed: bool = False
+) -> Any:
     """Three numbers in a unit: a position, a velocity."""
-    return _field(Three(unit), text, default, told, keyed=keyed)
+    return _field(Three(unit), text, default, shown, keyed=keyed)
 
 
 def turn(text: str) -> Any:
@@ -110,9 +112,9 @@ def factors(text: str, *, default: Any = REQUIRED) -> Any:
     return _field(Factors(), text, default, None)
 
 
-def choice(text: str, choices: tuple[str, ...], *, default: Any = REQUIRED, told: str | None = None) -> Any:
+def choice(text: str, choices: tuple[str, ...], *, default: Any = REQUIRED, shown: str | None = None) -> Any:
     """One of several words."""
-    return _field(Choice(choices), text, default, told)
+    return _field(Choice(choices), text, default, shown)
 
 
 def flag(text: str, *, default: Any = REQUIRED) -> Any:
@@ -120,9 +122,9 @@ def flag(text: str, *, default: Any = REQUIRED) -> Any:
     return _field(Flag(), text, default, None)
 
 
-def word(text: str, *, default: Any = REQUIRED, told: str | None = None) -> Any:
+def word(text: str, *, default: Any = REQUIRED, shown: str | None = None) -> Any:
     """A word or a name."""
-    return _field(Word(), text, default, told)
+    return _field(Word(), text, default, shown)
 
 
 def indices(text: str, *, default: Any = REQUIRED) -> Any:
@@ -141,12 +143,12 @@ def like(record: type, name: str, text: str) -> Any:
     return _field(kind, text, None, f"the {record.__name__.lower()}'s")
 
 
-def table(record: type, text: str, *, default: Any = REQUIRED, factory: Any = None, told: str | None = None) -> Any:
+def table(record: type, text: str, *, default: Any = REQUIRED, factory: Any = None, shown: str | None = None) -> Any:
     """A nested record, a table of its own in a scene file."""
     if factory is not None:
-        meta = {"text": text, "told": told or "the defaults of its keys", "inner": record}
+        meta = {"text": text, "shown": shown or "the defaults of its keys", "inner": record}
         return field(default_factory=factory, metadata=meta)
-    return _field(None, text, default, told, inner=record)
+    return _field(None, text, default, shown, inner=record)
 
 
 def tables(record: type, key: str, text: str) -> Any:

@@ -42,7 +42,7 @@ _QUANTITY = re.compile(r"([-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*)
 _FACTOR = re.compile(r"([^\d\s^/*·-]+)(?:\^?(-?\d{1,4}))?\Z")
 
 
-def told(value: Any) -> str:
+def quote(value: Any) -> str:
     """What the user wrote, on one line and shortened."""
     try:
         text = repr(value)
@@ -61,7 +61,7 @@ def as_quantity(key: str, value: Any, unit: str | None) -> Any:
     found = _QUANTITY.match(value.strip())
     if found is None:
         example = f'a number like 0.3 or a quantity like "0.3 {unit or "%"}"'
-        raise SceneError(f"{key} must be {example}, not {told(value)}.")
+        raise SceneError(f"{key} must be {example}, not {quote(value)}.")
     number = float(found[1].replace("_", ""))
     if not found[2]:
         return number
@@ -71,7 +71,7 @@ def as_quantity(key: str, value: Any, unit: str | None) -> Any:
         remedy = "does not belong here"
         if want != (0,) * 4:
             remedy = f'cannot be converted to {unit}: write it in {unit}, e.g. "1 {unit}"'
-        raise SceneError(f"{key} = {told(value)}: {told(found[2])} {remedy}.")
+        raise SceneError(f"{key} = {quote(value)}: {quote(found[2])} {remedy}.")
     # dividing by a factor such as 1e3 rounds better than multiplying by 1e-3
     ratio = factor / want_factor
     return number * ratio if ratio >= 1.0 else number / (want_factor / factor)
@@ -81,7 +81,7 @@ def length_factor(unit: str) -> float:
     """Metres per unit of length."""
     factor, dimension = _read_unit("unit", unit, unit)
     if dimension != _LENGTH:
-        raise SceneError(f'unit = {told(unit)} is not a unit of length: use "m", "cm", "mm", "in" or "ft".')
+        raise SceneError(f'unit = {quote(unit)} is not a unit of length: use "m", "cm", "mm", "in" or "ft".')
     return factor
 
 
@@ -96,17 +96,17 @@ def _read_unit(key: str, value: str, text: str) -> tuple[float, Dimension]:
             found = _FACTOR.match(word)
             if found is None or found[1] not in UNITS:
                 if text.startswith(","):
-                    raise SceneError(f"{key} = {told(value)}: use a decimal point, e.g. 0.3.")
+                    raise SceneError(f"{key} = {quote(value)}: use a decimal point, e.g. 0.3.")
                 name = found[1] if found is not None else word
                 raise SceneError(
-                    f"{key} = {told(value)} has an unknown unit {told(name)}{suggest(name, UNITS)}: "
+                    f"{key} = {quote(value)} has an unknown unit {quote(name)}{suggest(name, UNITS)}: "
                     "write e.g. mm, cm, g, kg/m3, kPa, MPa, deg, m/s."
                 )
             power = sign * int(found[2] or 1)
             size, dimension = UNITS[found[1]]
             factor *= size ** (power if abs(power) <= 9 else 0)
             if abs(power) > 9 or not 1e-40 < factor < 1e40:
-                raise SceneError(f"{key} = {told(value)} has an exponent that no unit can have: correct it.")
+                raise SceneError(f"{key} = {quote(value)} has an exponent that no unit can have: correct it.")
             powers = [a + power * b for a, b in zip(powers, dimension, strict=True)]
     kg, m, s, deg = powers
     return factor, (kg, m, s, deg)

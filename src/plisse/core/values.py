@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from plisse.core.errors import SceneError, suggest
-from plisse.core.units import as_quantity, told
+from plisse.core.units import as_quantity, quote
 
 Vector = tuple[float, float, float]
 Json = dict[str, Any]
@@ -50,16 +50,16 @@ class Number(Kind):
         key = key if self.unit is None else f"{key} [{self.unit}]"
         number = as_quantity(key, value, self.unit)
         if isinstance(number, bool) or not isinstance(number, (int, float)):
-            raise SceneError(f"{key} must be a number, not {told(value)}.")
+            raise SceneError(f"{key} must be a number, not {quote(value)}.")
         try:
             number = float(number)
         except OverflowError:
             number = math.inf
         if not math.isfinite(number):
-            raise SceneError(f"{key} must be a finite number, not {told(value)}.")
+            raise SceneError(f"{key} must be a finite number, not {quote(value)}.")
         if abs(number) > LARGEST or (self.above == 0.0 and 0.0 < number < SMALLEST):
             limit = f"at most {LARGEST:g}" if abs(number) > 1.0 else f"at least {SMALLEST:g}"
-            raise SceneError(f"{key} must be {limit} in magnitude, not {told(value)}: correct it or its unit.")
+            raise SceneError(f"{key} must be {limit} in magnitude, not {quote(value)}: correct it or its unit.")
         for wrong, limit in (
             (number <= self.above, f"above {self.above:g}"),
             (number < self.least, f"at least {self.least:g}"),
@@ -67,7 +67,7 @@ class Number(Kind):
             (number > self.most, f"at most {self.most:g}"),
         ):
             if wrong:
-                raise SceneError(f"{key} must be {limit}, not {told(value)}{self.why and ': '}{self.why}.")
+                raise SceneError(f"{key} must be {limit}, not {quote(value)}{self.why and ': '}{self.why}.")
         return number
 
     def describe(self) -> str:
@@ -103,11 +103,11 @@ class Count(Kind):
 
     def check(self, key: str, value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise SceneError(f"{key} must be a whole number, not {told(value)}.")
+            raise SceneError(f"{key} must be a whole number, not {quote(value)}.")
         if value < self.least:
-            raise SceneError(f"{key} must be at least {self.least}, not {told(value)}.")
+            raise SceneError(f"{key} must be at least {self.least}, not {quote(value)}.")
         if value > self.most:
-            raise SceneError(f"{key} must be at most {self.most}, not {told(value)}{self.why and ': '}{self.why}.")
+            raise SceneError(f"{key} must be at most {self.most}, not {quote(value)}{self.why and ': '}{self.why}.")
         return value
 
     def describe(self) -> str:
@@ -128,7 +128,7 @@ class Counts(Kind):
         if isinstance(value, str) or not isinstance(value, Sequence):
             return self.each.check(key, value)
         if len(value) != 2:
-            raise SceneError(f"{key} must be one whole number or two, not {told(value)}.")
+            raise SceneError(f"{key} must be one whole number or two, not {quote(value)}.")
         x, y = (self.each.check(key, part) for part in value)
         return (x, y)
 
@@ -149,7 +149,7 @@ class Three(Kind):
     def check(self, key: str, value: Any) -> Vector:
         if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 3:
             name = key if self.unit is None else f"{key} [{self.unit}]"
-            raise SceneError(f"{name} must be three numbers like [0, 0, 1], not {told(value)}.")
+            raise SceneError(f"{name} must be three numbers like [0, 0, 1], not {quote(value)}.")
         x, y, z = (Number(self.unit).check(key, part) for part in value)
         return (x, y, z)
 
@@ -188,7 +188,7 @@ class Factors(Kind):
         if not isinstance(value, Sequence) or isinstance(value, str):
             value = (value, value, value)
         if len(value) != 3:
-            raise SceneError(f"{key} must be one number or three, not {told(value)}.")
+            raise SceneError(f"{key} must be one number or three, not {quote(value)}.")
         x, y, z = (Number(self.unit, above=0).check(key, part) for part in value)
         return (x, y, z)
 
@@ -211,7 +211,7 @@ class Choice(Kind):
             hint = suggest(value, self.choices) if isinstance(value, str) else ""
             listing = ", ".join(f'"{choice}"' for choice in self.choices)
             one = f"one of {listing}" if len(self.choices) > 1 else listing
-            raise SceneError(f"{key} must be {one}, not {told(value)}{hint}.")
+            raise SceneError(f"{key} must be {one}, not {quote(value)}{hint}.")
         return value
 
     def describe(self) -> str:
@@ -227,7 +227,7 @@ class Flag(Kind):
 
     def check(self, key: str, value: Any) -> bool:
         if not isinstance(value, bool):
-            raise SceneError(f"{key} must be true or false, not {told(value)}.")
+            raise SceneError(f"{key} must be true or false, not {quote(value)}.")
         return value
 
     def describe(self) -> str:
@@ -243,7 +243,7 @@ class Word(Kind):
 
     def check(self, key: str, value: Any) -> str:
         if not isinstance(value, str) or not value or not BREAKS.isdisjoint(value):
-            raise SceneError(f"{key} must be text on one line, not {told(value)}.")
+            raise SceneError(f"{key} must be text on one line, not {quote(value)}.")
         return value
 
     def describe(self) -> str:
@@ -293,7 +293,7 @@ class Indices(Kind):
 
     def check(self, key: str, value: Any) -> tuple[int, ...]:
         if isinstance(value, str) or not isinstance(value, Sequence):
-            raise SceneError(f"{key} must be a list of indices, not {told(value)}.")
+            raise SceneError(f"{key} must be a list of indices, not {quote(value)}.")
         return tuple(Count().check(key, index) for index in value)
 
     def describe(self) -> str:
@@ -311,7 +311,7 @@ class Box(Kind):
 
     def check(self, key: str, value: Any) -> tuple[Vector, Vector]:
         if isinstance(value, str) or not isinstance(value, Sequence) or len(value) != 2:
-            raise SceneError(f"{key} must be two corners [[x, y, z], [x, y, z]], not {told(value)}.")
+            raise SceneError(f"{key} must be two corners [[x, y, z], [x, y, z]], not {quote(value)}.")
         least, greatest = (Three(self.unit).check(key, corner) for corner in value)
         if any(a > b for a, b in zip(least, greatest, strict=True)):
             raise SceneError(f"{key} must give the corner with the smaller coordinates first.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from plisse.core.errors import SceneError
 from plisse.export.sequences import write_single
-from plisse.export.target import Summary, Told, check_folder, quiet
+from plisse.export.target import Progress, Summary, check_folder, quiet
 from plisse.runs.recording import open_recording
 
 __all__ = ["FORMATS", "Format", "Summary", "export_run"]
@@ -19,7 +19,7 @@ __all__ = ["FORMATS", "Format", "Summary", "export_run"]
 class Format:
     """A format by its suffixes, the first being the usual one; one without any is a folder of files.
 
-    writer: "module:function" of this package. options: what that function takes besides floors and told.
+    writer: "module:function" of this package. options: what that function takes besides floors and progress.
     """
 
     writer: str
@@ -53,15 +53,15 @@ def export_run(
     fps: float | None = None,
     size: tuple[int, int] | None = None,
     smooth: bool = False,
-    told: Told = quiet,
+    progress: Progress = quiet,
 ) -> Summary:
     """Writes a run to a file or a folder of files.
 
     format: by default, the one that belongs to the suffix of `out`; a name without a suffix gets that of the format.
     level: by default, the finest that has frames. frame: only this one (−1: the last). floors: half-spaces as large
     squares, by default in USD, Alembic and GLB. animated: GLB as morph targets instead of one frame. fps: frames per
-    second of a video; size: its width and height in pixels. smooth: the shells in a smooth view, marked as such. told:
-    called with the number of frames done and of all.
+    second of a video; size: its width and height in pixels. smooth: the shells in a smooth view, marked as such.
+    progress: called with the number of frames done and of all.
     """
     kind, out = _choose(format, Path(out))
     chosen = FORMATS[kind]
@@ -84,10 +84,10 @@ def export_run(
     if smooth:
         recording = recording.smoothed()
     if single:
-        summary = write_single(recording, out, kind, floors=bool(floors), told=told)
+        summary = write_single(recording, out, kind, floors=bool(floors), progress=progress)
     else:
         module, _, name = chosen.writer.partition(":")
-        summary = getattr(import_module(f"{__name__}.{module}"), name)(recording, out, told=told, **options)
+        summary = getattr(import_module(f"{__name__}.{module}"), name)(recording, out, progress=progress, **options)
     if recording.smooth is None:
         return summary
     shown = recording.numbers[-1:] if single or (kind == "glb" and not animated) else recording.numbers

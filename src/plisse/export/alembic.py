@@ -11,12 +11,12 @@ import numpy as np
 from plisse.core.arrays import Floats
 from plisse.core.version import __version__
 from plisse.export.look import Look, describe_looks, linear, make_distinct, to_y_up
-from plisse.export.target import Summary, Told, leave_room, need, quiet, whole_file
+from plisse.export.target import Progress, Summary, leave_room, need, quiet, whole_file
 from plisse.pictures.normals import corner_normals, vertex_normals
 from plisse.runs.recording import RecordedBody, Recording
 
 
-def write(recording: Recording, out: Path, *, floors: bool = True, told: Told = quiet) -> Summary:
+def write(recording: Recording, out: Path, *, floors: bool = True, progress: Progress = quiet) -> Summary:
     """Writes .abc in metres. Samples go to the file as they come. floors: half-spaces as squares.
 
     Faces are wound clockwise as seen from outside, which is this format's custom.
@@ -25,14 +25,14 @@ def write(recording: Recording, out: Path, *, floors: bool = True, told: Told = 
     bodies = [*recording.bodies, *(recording.planes if floors else ())]
     names = make_distinct([body.name.replace("/", "_") for body in bodies])
     with whole_file(out) as partial:
-        _write_archive(recording, partial, bodies, names, told)
+        _write_archive(recording, partial, bodies, names, progress)
         _check(partial, bodies, names, len(recording))
         size = partial.stat().st_size
     return Summary(out, "abc", recording.level, len(recording), size)
 
 
 def _write_archive(
-    recording: Recording, path: Path, bodies: Sequence[RecordedBody], names: Sequence[str], told: Told
+    recording: Recording, path: Path, bodies: Sequence[RecordedBody], names: Sequence[str], progress: Progress
 ) -> None:
     from alembic3d import Abc
 
@@ -50,7 +50,7 @@ def _write_archive(
         leave_room(path, frame)
         for mesh, x in zip(meshes, recording.places(index, bodies), strict=True):
             mesh.add(x)
-        told(index + 1, len(recording))
+        progress(index + 1, len(recording))
     # the file is complete once nothing refers to the archive any more
 
 

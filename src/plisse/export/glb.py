@@ -18,7 +18,7 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import find_bounds
 from plisse.core.version import __version__
 from plisse.export.look import describe_looks, linear, to_y_up
-from plisse.export.target import Summary, Told, quiet, whole_file
+from plisse.export.target import Progress, Summary, quiet, whole_file
 from plisse.pictures.normals import corner_normals, has_creases, vertex_normals
 from plisse.runs.recording import RecordedBody, Recording
 
@@ -32,7 +32,7 @@ FLOAT, UINT, POINTS, INDICES = 5126, 5125, 34962, 34963  # of the format
 
 
 def write(
-    recording: Recording, out: Path, *, animated: bool = False, floors: bool = True, told: Told = quiet
+    recording: Recording, out: Path, *, animated: bool = False, floors: bool = True, progress: Progress = quiet
 ) -> Summary:
     """Writes .glb in metres: the last frame, or all frames as morph targets that are blended linearly.
 
@@ -50,7 +50,7 @@ def write(
         )
     with whole_file(out) as partial, tempfile.TemporaryFile(dir=out.parent) as binary:
         asset = Asset(binary)
-        _add_bodies(asset, recording, bodies, told)
+        _add_bodies(asset, recording, bodies, progress)
         asset.write(partial)
         size = partial.stat().st_size
     return Summary(out, "glb", recording.level, frames, size, note)
@@ -148,7 +148,7 @@ def _tilt(normals: Singles) -> Singles:
     return (tilted / np.maximum(length, 1e-30)).astype(np.float32)
 
 
-def _add_bodies(asset: Asset, recording: Recording, bodies: Sequence[RecordedBody], told: Told) -> None:
+def _add_bodies(asset: Asset, recording: Recording, bodies: Sequence[RecordedBody], progress: Progress) -> None:
     moves = len(recording) > 1
     surfaces = [Surface(body, x, moves=moves) for body, x in zip(bodies, recording.places(0, bodies), strict=True)]
     materials: dict[Any, int] = {}
@@ -173,7 +173,7 @@ def _add_bodies(asset: Asset, recording: Recording, bodies: Sequence[RecordedBod
             primitive["attributes"]["TEXCOORD_0"] = asset.add(uv, "VEC2", target=POINTS)
         asset.tables["meshes"].append({"name": body.name, "primitives": [primitive]})
         asset.tables["nodes"].append({"name": body.name, "mesh": len(asset.tables["meshes"]) - 1})
-    told(1, len(recording))
+    progress(1, len(recording))
     if len(recording) == 1:
         return
     targets: list[dict[int, dict[str, int]]] = [{} for _ in bodies]
@@ -186,7 +186,7 @@ def _add_bodies(asset: Asset, recording: Recording, bodies: Sequence[RecordedBod
                 "POSITION": asset.add(points - surface.points, "VEC3", target=POINTS),
                 "NORMAL": asset.add(normals - surface.normals, "VEC3", target=POINTS),
             }
-        told(index + 1, len(recording))
+        progress(index + 1, len(recording))
     _animate(asset, recording, targets)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from plisse.core.arrays import Floats
 from plisse.core.mesh import Mesh, by_vertex, concatenate
-from plisse.export.target import Summary, Told, quiet, whole_file, whole_folder
+from plisse.export.target import Progress, Summary, quiet, whole_file, whole_folder
 from plisse.meshes.ply import write_ply
 from plisse.meshes.texture import face_lines, number_uv
 from plisse.runs.recording import RecordedBody, Recording
@@ -17,17 +17,17 @@ from plisse.runs.recording import RecordedBody, Recording
 Writer = Callable[[Path, Sequence[Floats]], None]
 
 
-def write_plys(recording: Recording, out: Path, *, floors: bool = False, told: Told = quiet) -> Summary:
+def write_plys(recording: Recording, out: Path, *, floors: bool = False, progress: Progress = quiet) -> Summary:
     """Writes out/frame-0000.ply … (all shells as one mesh, float64) and out/colliders/frame-0000.ply …"""
-    return _write(recording, out, "ply", _ply_writer, floors, told)
+    return _write(recording, out, "ply", _ply_writer, floors, progress)
 
 
-def write_objs(recording: Recording, out: Path, *, floors: bool = False, told: Told = quiet) -> Summary:
+def write_objs(recording: Recording, out: Path, *, floors: bool = False, progress: Progress = quiet) -> Summary:
     """Writes out/frame-0000.obj … (an object a shell, eleven digits) and out/colliders/frame-0000.obj …"""
-    return _write(recording, out, "obj", _obj_writer, floors, told)
+    return _write(recording, out, "obj", _obj_writer, floors, progress)
 
 
-def write_single(recording: Recording, out: Path, kind: str, *, floors: bool, told: Told) -> Summary:
+def write_single(recording: Recording, out: Path, kind: str, *, floors: bool, progress: Progress) -> Summary:
     """Writes the last frame of a recording, all shells, to one PLY or OBJ file."""
     shells = [body for body in recording.bodies if body.is_shell]
     shown: list[RecordedBody] = [*shells, *(recording.planes if floors else ())]
@@ -35,7 +35,7 @@ def write_single(recording: Recording, out: Path, kind: str, *, floors: bool, to
     with whole_file(out) as partial:
         write(partial, list(recording.places(len(recording) - 1, shown)))
         size = partial.stat().st_size
-    told(1, 1)
+    progress(1, 1)
     return Summary(
         out, kind, recording.level, 1, size, "only the shells of one frame; a folder gets all frames and the colliders"
     )
@@ -47,7 +47,7 @@ def _write(
     kind: str,
     make: Callable[[Sequence[RecordedBody]], Writer],
     floors: bool,
-    told: Told,
+    progress: Progress,
 ) -> Summary:
     shells = [body for body in recording.bodies if body.is_shell]
     solids = [body for body in recording.bodies if not body.is_shell] + list(recording.planes if floors else ())
@@ -75,7 +75,7 @@ def _write(
                 path = folder / "colliders" / path.name
                 write_solids(path, places[len(shells) :])
                 size += path.stat().st_size
-            told(index + 1, len(recording))
+            progress(index + 1, len(recording))
     return Summary(out, kind, recording.level, len(recording), size)
 
 

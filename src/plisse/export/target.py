@@ -16,7 +16,7 @@ from typing import Any
 
 from plisse.core.errors import SceneError
 
-Told = Callable[[int, int], None]
+Progress = Callable[[int, int], None]
 
 MARK = "plisse-export.json"  # in every folder that an export made
 RESERVE = 16 << 20  # bytes of a disk that such a library leaves free

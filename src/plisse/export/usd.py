@@ -11,14 +11,14 @@ import numpy as np
 from plisse.core.arrays import Floats
 from plisse.core.mesh import find_bounds
 from plisse.export.look import Look, describe_looks, linear, make_distinct
-from plisse.export.target import Summary, Told, need, quiet, whole_file
+from plisse.export.target import Progress, Summary, need, quiet, whole_file
 from plisse.pictures.normals import corner_normals, vertex_normals
 from plisse.runs.recording import RecordedBody, Recording
 
 PENDING = 16 << 20  # bytes of samples that may wait in memory before they go to the file
 
 
-def write(recording: Recording, out: Path, *, floors: bool = True, told: Told = quiet) -> Summary:
+def write(recording: Recording, out: Path, *, floors: bool = True, progress: Progress = quiet) -> Summary:
     """Writes .usdc or .usd (binary) or .usda (text): z-up, metres, one time code per frame.
 
     Samples go to the file every 16 MB, so that memory does not grow with frames. Text can only be written at once: it
@@ -29,12 +29,12 @@ def write(recording: Recording, out: Path, *, floors: bool = True, told: Told = 
         if out.suffix == ".usda":
             binary = partial.with_suffix(".usdc")
             try:
-                _write_stage(recording, binary, floors, told)
+                _write_stage(recording, binary, floors, progress)
                 _write_text(binary, partial)
             finally:
                 binary.unlink(missing_ok=True)
         else:
-            _write_stage(recording, partial, floors, told)
+            _write_stage(recording, partial, floors, progress)
         size = partial.stat().st_size
     return Summary(out, "usd", recording.level, len(recording), size)
 
@@ -47,7 +47,7 @@ def _write_text(binary: Path, partial: Path) -> None:
         raise RuntimeError("USD could not write its text form")
 
 
-def _write_stage(recording: Recording, path: Path, floors: bool, told: Told) -> None:
+def _write_stage(recording: Recording, path: Path, floors: bool, progress: Progress) -> None:
     from pxr import Sdf, Tf, Usd, UsdGeom
 
     stage = Usd.Stage.CreateNew(str(path))
@@ -76,7 +76,7 @@ def _write_stage(recording: Recording, path: Path, floors: bool, told: Told) -> 
         if pending > PENDING:
             _save(layer)
             pending = 0
-        told(index + 1, len(recording))
+        progress(index + 1, len(recording))
     _save(layer)
     # the layer is remembered by its name until all that refers to it is gone
     del stage, layer, root, meshes, materials

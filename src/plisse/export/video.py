@@ -17,7 +17,7 @@ from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.core.mesh import find_bounds
 from plisse.export.picture import make_label
-from plisse.export.target import Summary, Told, need, quiet, whole_file
+from plisse.export.target import Progress, Summary, need, quiet, whole_file
 from plisse.pictures.camera import Camera, aim, find_outermost
 from plisse.pictures.render import draw, find_reach, write_label
 from plisse.runs.recording import Recording
@@ -40,7 +40,7 @@ def write(
     fps: float | None = None,
     size: tuple[int, int] = SIZE,
     floors: bool = True,
-    told: Told = quiet,
+    progress: Progress = quiet,
 ) -> Summary:
     """Writes a video: .mp4 in H.264 and yuv420p, which every player knows, or .webm in VP9, for browsers.
 
@@ -69,7 +69,7 @@ def write(
                     picture = draw(bodies, size=(width, height), camera=camera, grounds=grounds, reach=reach)
                     picture = write_label(picture, label)
                 pipe.write(picture.tobytes())
-                told(done, len(shown))
+                progress(done, len(shown))
         length = partial.stat().st_size
     note = "" if (width, height) == tuple(size) else f"the size was made even: {width} × {height}"
     if recording.static and len(recording) <= 2:

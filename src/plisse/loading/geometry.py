@@ -10,7 +10,7 @@ from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError, inside
 from plisse.core.files import TEXT, check_file
 from plisse.core.mesh import Mesh
-from plisse.core.units import told
+from plisse.core.units import quote
 from plisse.loading.frames import read_start
 from plisse.loading.rest import add_rest, describe_rest
 from plisse.meshes.memo import Memo
@@ -208,7 +208,7 @@ def _read_ids(path: Path) -> list[int]:
     out: list[int] = []
     for line, word in _read_words(path, "vertex ids"):
         if not word.isdecimal() or len(word) > 9:
-            raise SceneError(f"{path}, line {line}: {told(word)} is not a vertex id; write whole numbers from 0.")
+            raise SceneError(f"{path}, line {line}: {quote(word)} is not a vertex id; write whole numbers from 0.")
         out.append(int(word))
     return out
 
@@ -220,7 +220,7 @@ def _read_weights(path: Path, name: str, vertex_of_id: Ints) -> Floats:
         try:
             listed.append(float(word))
         except ValueError:
-            raise SceneError(f"{path}, line {line}: {told(word)} is no weight; write numbers from 0 to 1.") from None
+            raise SceneError(f"{path}, line {line}: {quote(word)} is no weight; write numbers from 0 to 1.") from None
     if len(listed) != len(vertex_of_id):
         raise SceneError(
             f"{path} holds {len(listed)} weights, but the mesh of {name} has {len(vertex_of_id)} vertices: give one "

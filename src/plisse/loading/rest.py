@@ -109,9 +109,9 @@ def _check_triangles(mesh: Mesh, faces: Polygons) -> None:
     ratio = flatness(Mesh(corners, np.arange(len(corners), dtype=np.int32).reshape(-1, 3)))
     worst = int(np.argmin(ratio))
     if ratio[worst] < SLIVER:
-        told = tell_count(int((ratio < SLIVER).sum()), "a triangle", "{} triangles")
+        words = tell_count(int((ratio < SLIVER).sum()), "a triangle", "{} triangles")
         raise SceneError(
-            f"the rest shape has {told} with no area or next to none, the worst in {_name_face(faces, worst)}, whose "
+            f"the rest shape has {words} with no area or next to none, the worst in {_name_face(faces, worst)}, whose "
             f"height is {ratio[worst]:.1e} of its longest edge: correct it there."
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 from plisse.core.errors import SceneError, inside, suggest
 from plisse.core.mesh import Mesh
 from plisse.core.record import Entry, entries
-from plisse.core.units import told
+from plisse.core.units import quote
 from plisse.core.values import Number, Word
 from plisse.loading.placement import place
 from plisse.scene.colliders import Collider, HalfSpace
@@ -223,13 +223,13 @@ def _is_keyed(value: Any) -> bool:
 
 def _table(value: Any) -> Table:
     if not isinstance(value, dict):
-        raise SceneError(f"this must be a table of keys and values, not {told(value)}.")
+        raise SceneError(f"this must be a table of keys and values, not {quote(value)}.")
     return value
 
 
 def _check_keys(table: Mapping[str, Any], known: Any) -> None:
     for key in table:
         if key not in known:
-            raise SceneError(f"unknown key {told(key)}{suggest(key, known)}: choose from {', '.join(known)}.")
+            raise SceneError(f"unknown key {quote(key)}{suggest(key, known)}: choose from {', '.join(known)}.")
     if known == ("time", "value") and len(table) < 2:
         raise SceneError("a key needs both time and value: add the missing one.")

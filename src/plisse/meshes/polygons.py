@@ -111,10 +111,10 @@ def check_polygons(polygons: Polygons, name: str) -> None:
     used[corners] = True
     bad = np.flatnonzero(used & ~np.isfinite(polygons.X).all(axis=1))
     if len(bad):
-        told = tell_count(
+        words = tell_count(
             len(bad), "a coordinate that is not a finite number", "{} vertices that are not finite, the first"
         )
-        raise SceneError(f"{name} has {told} at {polygons.name_vertex(int(bad[0]))}: export the file again.")
+        raise SceneError(f"{name} has {words} at {polygons.name_vertex(int(bad[0]))}: export the file again.")
 
 
 def drop_repeats(polygons: Polygons) -> tuple[Polygons, Longs]:

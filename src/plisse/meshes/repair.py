@@ -39,42 +39,44 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
         raise SceneError(f"{out} already exists: remove it, or give --out another name.")
     polygons = read_polygons(path)
     check_polygons(polygons, str(path))
-    told = _Told()
+    notes = _Notes()
 
     X, merged = merge_points(polygons.X)
-    told.add(len(polygons.X) - len(X), "Joined {} with others at exactly the same place.", "a vertex", "{} vertices")
+    notes.add(len(polygons.X) - len(X), "Joined {} with others at exactly the same place.", "a vertex", "{} vertices")
     slim, _ = drop_repeats(replace(polygons, X=X, corners=merged[polygons.corners], attributes={}))
     lost = len(polygons.numbers) - len(slim.numbers)
     triangles, face, uv = triangulate(slim, str(path))
-    told.add(int((slim.sizes > 3).sum()), "Split {} with more than three corners into triangles.", "a face", "{} faces")
+    notes.add(
+        int((slim.sizes > 3).sum()), "Split {} with more than three corners into triangles.", "a face", "{} faces"
+    )
     sound = flatness(Mesh(X, triangles)) > DEGENERATE
     flat = lost + int((~sound).sum())
-    told.add(flat, "Dropped {} without area.", "a face or triangle", "{} faces or triangles")
+    notes.add(flat, "Dropped {} without area.", "a face or triangle", "{} faces or triangles")
     kept = np.flatnonzero(sound)
     again = find_duplicates(triangles[kept])[0]
-    told.add(len(again), "Dropped {} with the same corners as an earlier one.", "a triangle", "{} triangles")
+    notes.add(len(again), "Dropped {} with the same corners as an earlier one.", "a triangle", "{} triangles")
     kept = np.delete(kept, again)
     triangles, face, uv = triangles[kept], face[kept], None if uv is None else uv[kept]
     if not len(triangles):
         raise SceneError(f"{path} has only triangles without area: nothing is left to write.")
     mesh, _, _ = drop_loose(X, triangles)
-    told.add(len(X) - len(mesh.X), "Dropped {} that no triangle uses.", "a vertex", "{} vertices")
+    notes.add(len(X) - len(mesh.X), "Dropped {} that no triangle uses.", "a vertex", "{} vertices")
     turned, twisted = find_turned(mesh)
     sides = "Flipped {}, so that neighbours are oriented alike and closed surfaces face outwards."
-    told.add(int(turned.sum()), sides, "a triangle", "{} triangles")
+    notes.add(int(turned.sum()), sides, "a triangle", "{} triangles")
     order = np.where(turned[:, None], (2, 1, 0), (0, 1, 2))
     uv = None if uv is None else np.take_along_axis(uv, order[:, :, None], axis=1)
     mesh = Mesh(mesh.X, np.take_along_axis(mesh.triangles, order, axis=1), uv)
 
-    if not told.sentences:
-        told.sentences.append("Found nothing to repair.")
+    if not notes.sentences:
+        notes.sentences.append("Found nothing to repair.")
     elif len(mesh.X) < len(polygons.X):
-        told.sentences.append("Vertices have new numbers: check pins that use them.")
+        notes.sentences.append("Vertices have new numbers: check pins that use them.")
     if twisted:
-        told.sentences.append(f"Left {twisted} surface(s) as they are, which have only one side, like a Möbius strip.")
+        notes.sentences.append(f"Left {twisted} surface(s) as they are, which have only one side, like a Möbius strip.")
     first = 0 if out.suffix.lower() == ".ply" else 1
     names = Names(lambda i: f"vertex {i + first}", lambda t: f"face {t + first}")
-    told.sentences += [
+    notes.sentences += [
         f"Could not repair everything: the result {flaw.clause}; {flaw.remedy}."
         for flaw in find_flaws(mesh, names=names)
         if not (twisted and flaw.mendable)
@@ -86,21 +88,21 @@ def repair_mesh(path: Path, out: Path) -> list[str]:
             for kind, names in (("objects", slim.objects), ("groups", slim.groups))
         }
     elif slim.groups or slim.points or len(slim.objects) > 1:
-        told.sentences.append(f"Lost the names of objects and groups, which {out.suffix.lower()} files do not hold.")
+        notes.sentences.append(f"Lost the names of objects and groups, which {out.suffix.lower()} files do not hold.")
     if polygons.attributes:
-        told.sentences.append(f"Lost the vertex attributes {list_names([*polygons.attributes])}.")
+        notes.sentences.append(f"Lost the vertex attributes {list_names([*polygons.attributes])}.")
     if out.suffix.lower() == ".stl":
         if options.pop("uv") is not None:
-            told.sentences.append("Lost the texture coordinates, which .stl files do not hold.")
+            notes.sentences.append("Lost the texture coordinates, which .stl files do not hold.")
         if (mesh.X.astype(np.float32) != mesh.X).any():
-            told.sentences.append("Rounded coordinates to seven digits, which is what STL files hold.")
+            notes.sentences.append("Rounded coordinates to seven digits, which is what STL files hold.")
     if path.suffix.lower() in SUFFIXES:
-        told.sentences.append("Wrote positions in metres, z up.")
+        notes.sentences.append("Wrote positions in metres, z up.")
     _write(out, lambda part: WRITERS[out.suffix.lower()](part, mesh.X, mesh.triangles, **options))
-    return told.sentences
+    return notes.sentences
 
 
-class _Told:
+class _Notes:
     """Sentences about what was done, one for each kind that happened."""
 
     def __init__(self) -> None:

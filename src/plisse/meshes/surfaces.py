@@ -154,8 +154,8 @@ def _select_object(polygons: Polygons, object: str, path: Path) -> Polygons:
     named = polygons.objects if object in polygons.objects else polygons.groups
     if object not in named:
         known = [*polygons.objects] or [*polygons.groups]
-        told = f"it holds {list_names(known)}" if known else "it names no objects, so omit object"
-        raise SceneError(f'{path} has no object "{object}"{suggest(object, known)}: {told}.')
+        words = f"it holds {list_names(known)}" if known else "it names no objects, so omit object"
+        raise SceneError(f'{path} has no object "{object}"{suggest(object, known)}: {words}.')
     return polygons.keep(named[object])
 
 
@@ -171,20 +171,20 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
         notes.append(f"holds several objects, read as one mesh: {list_names([*polygons.objects])}")
     loose = _count_loose(polygons) if source.object is None else 0
     if loose:
-        told = tell_count(loose, "a vertex that no face uses, which was", "{} vertices that no face uses, which were")
-        notes.append(f"has {told} dropped")
+        words = tell_count(loose, "a vertex that no face uses, which was", "{} vertices that no face uses, which were")
+        notes.append(f"has {words} dropped")
 
     # faces to triangles
     slim, repeating = drop_repeats(polygons)
     if len(repeating) and not solid:
         first = polygons.name_face(int(repeating[0]))
-        told = tell_count(len(repeating), "a face", "{} faces")
+        words = tell_count(len(repeating), "a face", "{} faces")
         which = tell_count(len(repeating), f"{first}", f"the first is {first}")
-        raise SceneError(f"{name} has {told} with a corner twice or fewer than three corners, {which}: {mend}.")
+        raise SceneError(f"{name} has {words} with a corner twice or fewer than three corners, {which}: {mend}.")
     triangles, face, uv = triangulate(slim, name)
     if len(triangles) > len(slim.numbers):
-        told = tell_count(int((slim.sizes > 3).sum()), "a face", "{} faces")
-        notes.append(f"has {told} with more than three corners, split into triangles")
+        words = tell_count(int((slim.sizes > 3).sum()), "a face", "{} faces")
+        notes.append(f"has {words} with more than three corners, split into triangles")
 
     X = read_places(slim, path, source)
     if solid:
@@ -193,8 +193,8 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
         keep[find_duplicates(triangles)[0]] = False
         dropped = int((~keep).sum()) + len(repeating)
         if dropped:
-            told = tell_count(dropped, "a triangle", "{} triangles")
-            notes.append(f"has {told} without area or given twice, which were dropped")
+            words = tell_count(dropped, "a triangle", "{} triangles")
+            notes.append(f"has {words} without area or given twice, which were dropped")
         triangles, face, uv = triangles[keep], face[keep], None if uv is None else uv[keep]
     mesh, vertex_of_id, ids = drop_loose(X, triangles)
     mesh = replace(mesh, uv=uv)
@@ -207,10 +207,10 @@ def _make_surface(polygons: Polygons, path: Path | None, source: MeshSource, *, 
         check_manifold(mesh, name, names=names, mend=mend)
         doubles = len(mesh.X) - len(merge_points(mesh.X)[0])
         if doubles:
-            told = tell_count(
+            words = tell_count(
                 doubles, "a vertex at exactly the place of another", "{} vertices at exactly the place of others"
             )
-            notes.append(f"has {told}, where the surface is not joined; {mend}")
+            notes.append(f"has {words}, where the surface is not joined; {mend}")
     size = float(np.linalg.norm(np.ptp(mesh.X, axis=0)))
     if not SIZES[0] <= size <= SIZES[1]:
         notes.append(f"measures {size:.3g} m across; if that is not intended, set unit")

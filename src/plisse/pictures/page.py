@@ -225,7 +225,7 @@ def _times(levels: Sequence[LevelReport]) -> str:
     if not most > 0.0:
         return ""
     left, right, row = 62.0, 800.0, 30
-    marks, told = [], []
+    marks, titles = [], []
     for index, (level, split) in enumerate(zip(levels, splits, strict=True)):
         at, top = left, index * row + 4
         marks.append(f'<text x="{left - 8}" y="{top + 15}" text-anchor="end">level {level.level}</text>')
@@ -237,10 +237,10 @@ def _times(levels: Sequence[LevelReport]) -> str:
                 f'<rect x="{at:.1f}" y="{top}" width="{wide:.1f}" height="22" fill="{color}" stroke="#fff" '
                 f'stroke-width=".6"><title>{escape(title)}</title></rect>'
             )
-            told.append(title)
+            titles.append(title)
             at += wide
         marks.append(f'<text x="{at + 7:.1f}" y="{top + 15}">{write_number(sum(split.values()))} s</text>')
     return (
         f'<h2>Time [s]</h2>\n<figure><svg viewBox="0 0 880 {len(levels) * row + 6}" role="img" '
-        f'aria-label="{escape("; ".join(told))}">\n' + "\n".join(marks) + f"\n</svg>{draw_legend(parts)}</figure>"
+        f'aria-label="{escape("; ".join(titles))}">\n' + "\n".join(marks) + f"\n</svg>{draw_legend(parts)}</figure>"
     )

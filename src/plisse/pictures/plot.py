@@ -66,10 +66,10 @@ def draw_plot(
         marks += _bars(frame, found) if bars else _line(frame, found, color, f"{name}: " if name else "")
     legend = draw_legend(points) if len(points) > 1 or "" not in points else ""
     last = ", ".join(f"{f'{name} ' if name else ''}{write_number(found[-1][1])}" for name, found in points.items())
-    told = escape(f"{title}: {y_label} over {x_label}, {len(x)} values, at the end {last}.")
+    label = escape(f"{title}: {y_label} over {x_label}, {len(x)} values, at the end {last}.")
     return (
         f"<figure><figcaption>{escape(title)}</figcaption>\n"
-        f'<svg viewBox="0 0 340 220" role="img" aria-label="{told}">\n'
+        f'<svg viewBox="0 0 340 220" role="img" aria-label="{label}">\n'
         + "\n".join([*_axes(frame, x, ticks, x_label, y_label), *marks])
         + f"\n</svg>{legend}</figure>"
     )

@@ -102,14 +102,14 @@ def show_small(stage: Stage, x: Floats, *, finest: bool) -> tuple[list[Body], st
     surface dips into what it lies on, as it does where triangles are large beside a collider's curvature.
     """
     triangles = sum(len(part.triangles) for part in stage.parts if part.is_shell)
-    told = counted(triangles, "triangle")
+    label = counted(triangles, "triangle")
     if finest or triangles * 4**STEPS > SMALL:
-        return stage.show(x), told
+        return stage.show(x), label
     view = SmoothView(stage.parts)
     finer = view(x)
     if view.crosses(finer):
-        return stage.show(x), told
-    return replace(stage, parts=view.parts).show(finer), f"{told}, smooth view"
+        return stage.show(x), label
+    return replace(stage, parts=view.parts).show(finer), f"{label}, smooth view"
 
 
 def _make_detector(parts: Sequence[Part]) -> Detector:

@@ -43,11 +43,11 @@ def summarise(report: Report) -> str:
 
 def tell_chosen(auto: Mapping[str, Any]) -> str:
     """The values chosen for what a scene leaves open; one number per shell if there are several."""
-    told = []
+    parts = []
     for key, value in auto.items():
         numbers = value if isinstance(value, list) else [value]
-        told.append(f"{key} = {', '.join(_number(number) for number in numbers)}")
-    return "; ".join(told)
+        parts.append(f"{key} = {', '.join(_number(number) for number in numbers)}")
+    return "; ".join(parts)
 
 
 def verdict(report: Report) -> str:

@@ -146,15 +146,15 @@ def check_start(problem: SceneProblem, *, present: bool = False) -> None:
 def _crossed(problem: SceneProblem, found: Sequence[tuple[int, int]], *, present: bool) -> IntersectionError:
     mesh, bodies = problem.surface, problem.bodies
     assert mesh is not None
-    names, told = set[tuple[str, str]](), list[str]()
+    names, shown = set[tuple[str, str]](), list[str]()
     for edge, triangle in found:
         here, there = bodies.name_of(mesh.edges[edge][0]), bodies.name_of(mesh.triangles[triangle][0])
         names.add((here, there))
-        if len(told) < SHOWN:
+        if len(shown) < SHOWN:
             body = bodies.of_vertex[mesh.triangles[:, 0]]
             own = triangle - int(np.searchsorted(body, body[triangle]))
             ends = "–".join(str(bodies.own_number(vertex)) for vertex in mesh.edges[edge])
-            told.append(f"edge {ends} of {here} through triangle {own} of {there}")
+            shown.append(f"edge {ends} of {here} through triangle {own} of {there}")
     within = all(here == there for here, there in names)
     remedy = (
         "repair the mesh where it crosses itself, e.g. merge vertices that coincide"
@@ -164,7 +164,7 @@ def _crossed(problem: SceneProblem, found: Sequence[tuple[int, int]], *, present
     more = "" if len(found) <= SHOWN else ", …"
     begins = "The changed scene has" if present else "The scene starts with"
     return IntersectionError(
-        f"{begins} {counted(len(found), 'intersection')} ({'; '.join(told)}{more}; counted from 0): {remedy}.",
+        f"{begins} {counted(len(found), 'intersection')} ({'; '.join(shown)}{more}; counted from 0): {remedy}.",
         x=problem.x0,
         triangles=mesh.triangles,
         marked=mark_triangles(mesh, found),

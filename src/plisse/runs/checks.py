@@ -111,14 +111,14 @@ def check_mesh_file(path: Path, *, solid: bool = False) -> list[str]:
 
 def _crossed(path: Path, surface: Surface, found: Sequence[tuple[int, int]]) -> IntersectionError:
     mesh, names = surface.mesh, surface.names
-    told = []
+    shown = []
     for edge, triangle in found[:SHOWN]:
         i, j = (names.vertex(int(vertex)) for vertex in mesh.edges[edge])
-        told.append(f"the edge from {i} to {j} through {names.triangle(triangle)}")
+        shown.append(f"the edge from {i} to {j} through {names.triangle(triangle)}")
     more = "" if len(found) <= SHOWN else "; …"
     return IntersectionError(
         f"{path} cannot be a shell, because it crosses itself: it has {counted(len(found), 'intersection')} "
-        f"({'; '.join(told)}{more}); move the parts apart in a mesh editor, or merge vertices that coincide with "
+        f"({'; '.join(shown)}{more}); move the parts apart in a mesh editor, or merge vertices that coincide with "
         "--repair.",
         x=mesh.X,
         triangles=mesh.triangles,

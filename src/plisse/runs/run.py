@@ -267,15 +267,15 @@ def _say_whether_kernels_are_there(progress: TextIO) -> None:
     root = find_cache_root()
     if any(root.glob("*")):
         return
-    told = "first run: compiling the kernels, about a minute"
+    message = "first run: compiling the kernels, about a minute"
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        told = (
+        message = (
             f"compiling the kernels, about a minute in every run: they cannot be saved to {root} "
             f"({error.strerror}); name another folder in PLISSE_CACHE"
         )
-    print(told, file=progress, flush=True)
+    print(message, file=progress, flush=True)
 
 
 def _say_what_differs(run: Run, progress: TextIO | None) -> None:

@@ -42,6 +42,7 @@ except ImportError:  # not on Windows: there, two commands in one folder are not
 
 TOP = ("scene.json", "run.json", "report.json", "report.html", "preview.png", "levels.png", "geometry.npz")
 OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy", "velocity-*.npy")
+OF_VERTICES = ("x", "v", "before_x", "before_v", "near_x", "near_p")  # arrays of state.npz, (n, 3) each
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -194,6 +195,9 @@ class RunStore:
         arrays = self._load(name)
         try:
             values = json.loads(arrays["values"].tobytes())
+            of_vertices = [arrays[key] for key in OF_VERTICES if key in arrays]
+            if any(each.shape != arrays["x"].shape or each.dtype != np.float64 for each in of_vertices):
+                raise self._strange(name)
             given: dict[str, Any] = values["state"]
             plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items()}
             state = State(**plain, x=frozen(arrays["x"]), v=arrays["v"])

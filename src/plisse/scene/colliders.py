@@ -34,17 +34,17 @@ class HalfSpace(Record):
 class Collider(Record):
     """A body that is not simulated: a mesh or a half-space, scaled, rotated, translated, then moved by keyframes."""
 
-    name: str = word("used in messages, reports and exports", default="collider", told="`collider-0` …")
+    name: str = word("used in messages, reports and exports", default="collider", shown="`collider-0` …")
     mesh: MeshSource | None = None
     half_space: HalfSpace | None = table(HalfSpace, "instead of a mesh: everything below a plane", default=None)
     scale: Vector = factors("scales the mesh, before it is rotated", default=(1.0, 1.0, 1.0))
     rotate: Vector = turn("rotation about the fixed axes x, then y, then z")
     translate: Vector = three(
         "m", "position of the mesh's origin", default=(0.0, 0.0, 0.0),
-        told="`[0, 0, 0]`; a generated shape on which no shell rests is centred below all shells instead",
+        shown="`[0, 0, 0]`; a generated shape on which no shell rests is centred below all shells instead",
     )  # fmt: skip
     motion: tuple[Keyframe, ...] = tables(Keyframe, "motion", "keyframes; meshes only, a half-space cannot move")
-    pivot: Vector | None = three("m", "centre of the motion's rotation and scaling", default=None, told="`translate`")
+    pivot: Vector | None = three("m", "centre of the motion's rotation and scaling", default=None, shown="`translate`")
     refine: bool = flag(
         "`true`: the mesh is coarse, and is subdivided by Loop's rule with every level, like the shells; `false`: "
         "it is the same on all levels; meshes only",

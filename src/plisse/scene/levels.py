@@ -50,28 +50,28 @@ class Levels(Record):
         "map from a coarse level to finer ones, by midpoints or by Loop's rule: for its elasticity, for the start of "
         "the next level, and for the finer rest shapes; curved rest shapes always use Loop's rule, those with seams "
         "midpoints",
-        PROLONGATIONS, default=None, told='`"linear"` (`"paper"`: `"loop"`)',
+        PROLONGATIONS, default=None, shown='`"linear"` (`"paper"`: `"loop"`)',
     )  # fmt: skip
     compression: float | str | None = number(
         None,
         "fraction of the membrane's resistance to compression that levels below the finest keep; curved rest shapes "
         "keep all of it",
-        default=None, told='`"auto"` (`"paper"`: `1`)', also=(Choice(("auto",)),), above=0,
+        default=None, shown='`"auto"` (`"paper"`: `1`)', also=(Choice(("auto",)),), above=0,
     )  # fmt: skip
     bending: float | str | None = number(
         None,
         "bending of levels below the finest: a number b makes it bᵏ times as stiff, where elasticity is evaluated k "
         "levels up",
-        default=None, told='`"auto"` (`"paper"`: `1`)', also=(Choice(("auto",)),), above=0,
+        default=None, shown='`"auto"` (`"paper"`: `1`)', also=(Choice(("auto",)),), above=0,
     )  # fmt: skip
     proxy_levels_up: int | None = count(
         "how many levels above its own a level's elasticity is evaluated, at most up to the finest",
-        default=None, told="up to the finest level",
+        default=None, shown="up to the finest level",
     )  # fmt: skip
     coarse_tol: float | None = number(
         None,
         "tolerance of levels below the finest, as a fraction of `solver.tol`",
-        default=None, told='`0.15` (`"paper"`: `1`)', above=0,
+        default=None, shown='`0.15` (`"paper"`: `1`)', above=0,
     )  # fmt: skip
 
     def check(self) -> None:

@@ -30,16 +30,16 @@ class Material(Record):
         why="at 0.5 a material is incompressible, and beyond it would grow under pressure; rubber is close to 0.49",
     )  # fmt: skip
     E_bend: float | None = number(
-        "Pa", "Young's modulus in bending; may be keyframed", default=None, told="`E`", least=0, keyed=True,
+        "Pa", "Young's modulus in bending; may be keyframed", default=None, shown="`E`", least=0, keyed=True,
         why="bending it would release energy",
     )  # fmt: skip
     strain_limit: float | None = number(
         None, "largest principal stretch; 1.06 allows 6 %, and `true` means the preset's published limit",
-        default=None, told="none", above=1, also=(Flag(),), why="a stretch of 1 is the rest shape",
+        default=None, shown="none", above=1, also=(Flag(),), why="a stretch of 1 is the rest shape",
     )  # fmt: skip
     strain_onset: float = number(None, "stretch at which the limit's barrier sets in", default=1.0, least=1)
     published_limit: float | None = number(
-        None, "limit of the preset's source; applied only by `strain_limit = true`", default=None, told="the preset's",
+        None, "limit of the preset's source; applied only by `strain_limit = true`", default=None, shown="the preset's",
         above=1,
     )  # fmt: skip
     name: str = word("a label, which has no effect", default="explicit")

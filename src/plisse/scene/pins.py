@@ -40,11 +40,11 @@ class Selection(Record):
 
     vertices: tuple[int, ...] | None = indices("vertex numbers, counted from 0 in the order of the mesh", default=None)
     ids: str | None = word(
-        "text file of vertex numbers, relative to the scene; `#` starts a comment", default=None, told="none"
+        "text file of vertex numbers, relative to the scene; `#` starts a comment", default=None, shown="none"
     )
     group: str | None = word(
         "name of a vertex group in the mesh file: OBJ `g` (how Blender exports vertex groups), USD subset",
-        default=None, told="none",
+        default=None, shown="none",
     )  # fmt: skip
     box: tuple[Vector, Vector] | None = box("vertices inside a box, in world coordinates at the start", default=None)
     sphere: Ball | None = table(Ball, "vertices inside a ball, in world coordinates at the start", default=None)
@@ -52,7 +52,7 @@ class Selection(Record):
     boundary: bool = flag("all boundary vertices", default=False)
     near: Vector | None = three(
         "m", "with `corners` or `boundary`: only the corner, or the boundary loop, nearest to this point at the start",
-        default=None, told="all corners or loops",
+        default=None, shown="all corners or loops",
     )  # fmt: skip
 
     def check(self) -> None:
@@ -73,7 +73,7 @@ class Pin(Selection):
 
     motion: tuple[Keyframe, ...] = tables(Keyframe, "motion", "keyframes that the vertices follow")
     pivot: Vector | None = three(
-        "m", "centre of the motion's rotation and scaling", default=None, told="the shell's `translate`"
+        "m", "centre of the motion's rotation and scaling", default=None, shown="the shell's `translate`"
     )
 
     def check(self) -> None:

@@ -21,15 +21,15 @@ class Region(Selection):
     attribute: str | None = word(
         "painted weights: name of a vertex property in the PLY mesh file, from 0 to 1 (`uchar`, as colours are: 0 to "
         "255)",
-        default=None, told="none",
+        default=None, shown="none",
     )  # fmt: skip
     weights: str | None = word(
         "painted weights: text file with a number from 0 to 1 for each vertex, in the order of the mesh, relative to "
         "the scene; `#` begins a comment",
-        default=None, told="none",
+        default=None, shown="none",
     )  # fmt: skip
     material: Material | None = table(
-        Material, "what the region is made of: a preset's name, or a table", default=None, told="the shell's"
+        Material, "what the region is made of: a preset's name, or a table", default=None, shown="the shell's"
     )
     density: float | None = like(Material, "density", "ρ in the region")
     thickness: float | None = like(Material, "thickness", "τ in the region; counts for the default of `contact.offset`")

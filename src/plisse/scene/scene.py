@@ -24,27 +24,27 @@ class Shell(Record):
     """A simulated surface: scaled at rest, then placed by `rotate` and `translate`."""
 
     mesh: MeshSource
-    name: str = word("used in messages, reports and exports", default="shell", told="`shell-0` …")
+    name: str = word("used in messages, reports and exports", default="shell", shown="`shell-0` …")
     scale: Vector = factors("scales the rest shape", default=(1.0, 1.0, 1.0))
     rotate: Vector = turn("rotation about the fixed axes x, then y, then z")
     translate: Vector = three("m", "position of the mesh's origin", default=(0.0, 0.0, 0.0))
     rest_on: str | None = word(
         "name of a collider or another shell: the shell is centred above it without touching; replaces `translate`",
-        default=None, told="none",
+        default=None, shown="none",
     )  # fmt: skip
     drop_height: float | None = number(
         "m",
         "height of its lowest vertex above the highest one of what it rests on (without `rest_on`: of all colliders)",
-        default=None, told="with `rest_on`, just enough not to touch", above=0,
+        default=None, shown="with `rest_on`, just enough not to touch", above=0,
     )  # fmt: skip
     rest: str | None = word(
         "rest shape where the mesh is only the start: a mesh file with the same faces in the same order, whose "
         "vertices may be split along seams, or `\"uv\"`, the mesh's texture coordinates; `unit`, `up` and `scale` "
         "apply to both",
-        default=None, told="the mesh itself",
+        default=None, shown="the mesh itself",
     )  # fmt: skip
     uv_unit: float | None = number(
-        "m", 'with `rest = "uv"`: length of one unit of the texture coordinates', default=None, told="none", above=0
+        "m", 'with `rest = "uv"`: length of one unit of the texture coordinates', default=None, shown="none", above=0
     )
     start: SavedFrame | None = table(
         SavedFrame,
@@ -54,7 +54,7 @@ class Shell(Record):
     )
     velocity: Vector = three("m/s", "initial velocity of all free vertices; dynamics only", default=(0.0, 0.0, 0.0))
     material: Material = table(
-        Material, "name of a preset, or a table", default=PRESETS[DEFAULT_MATERIAL], told=f'`"{DEFAULT_MATERIAL}"`'
+        Material, "name of a preset, or a table", default=PRESETS[DEFAULT_MATERIAL], shown=f'`"{DEFAULT_MATERIAL}"`'
     )
     pins: tuple[Pin, ...] = tables(Pin, "pin", "vertices that are held or moved")
     pressure: Pressure | None = table(Pressure, "closed shells only: a number or a table", default=None)
@@ -109,7 +109,7 @@ class Scene(Record):
 
     shells: tuple[Shell, ...] = tables(Shell, "shell", "a simulated surface; at least one")
     colliders: tuple[Collider, ...] = tables(Collider, "collider", "a body that is not simulated")
-    name: str = word("used in reports", default="scene", told="name of the file")
+    name: str = word("used in reports", default="scene", shown="name of the file")
     gravity: Vector = three(
         "m/s²", "gravitational acceleration; may be keyframed", default=(0.0, 0.0, -9.81), keyed=True
     )

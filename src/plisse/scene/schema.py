@@ -101,8 +101,8 @@ def _has_limits(entry: Entry) -> bool:
 
 
 def _default(entry: Entry) -> str:
-    if entry.told is not None:
-        return entry.told
+    if entry.shown is not None:
+        return entry.shown
     if entry.required:
         return "required"
     return "none" if entry.default is None or entry.default == () else f"`{_toml(entry.default)}`"
@@ -230,8 +230,8 @@ def _property(entry: Entry) -> Json:
         if entry.keyed:
             value = {"anyOf": [value, _keys(value)]}
     unit = entry.kind.unit if entry.kind is not None else None
-    told = f"{entry.text}{f' [{unit}]' if unit else ''}; default: {_default(entry)}"
-    return value | {"description": told.replace("`", "")}
+    description = f"{entry.text}{f' [{unit}]' if unit else ''}; default: {_default(entry)}"
+    return value | {"description": description.replace("`", "")}
 
 
 def _keys(value: Json) -> Json:

@@ -17,13 +17,13 @@ class Contact(Record):
     dhat: float | None = number(
         "m",
         "d̂: reach of the contact force beyond the offset; size is the diagonal of the shells' rest shapes over √3",
-        default=None, told="the larger of `offset` and 0.001 × size", above=0,
+        default=None, shown="the larger of `offset` and 0.001 × size", above=0,
     )  # fmt: skip
     offset: float | None = number(
         "m",
         "ξ: smallest distance, which is never reached",
         default=None,
-        told="thickness of the thinnest shell or region",
+        shown="thickness of the thinnest shell or region",
         above=0,
     )
     stiffness: float | None = number(
@@ -31,7 +31,7 @@ class Contact(Record):
         "the barrier's pressure at a gap of d̂/2; by default 200 × (dynamics: 40 ×) the pressures that contact bears: "
         "weight per area × shells, inner pressure, dynamic pressure of the wind, tension caused by scripted motion; in "
         "dynamics plus 10 × the pressure that stops the heaviest sheet in one step",
-        default=None, told="from the loads", above=0,
+        default=None, shown="from the loads", above=0,
     )  # fmt: skip
     friction: float = number(
         None,
@@ -47,7 +47,7 @@ def own_friction() -> Any:
     """The field with which a body takes another coefficient of friction than the scene's."""
     return number(
         None, "Coulomb's μ of this body; two bodies rub with √(μ₁ μ₂), so that 0 slides on everything", default=None,
-        told="`contact.friction`", least=0,
+        shown="`contact.friction`", least=0,
     )  # fmt: skip
 
 
@@ -97,12 +97,12 @@ class Time(Record):
     """Equilibrium, or motion through time."""
 
     mode: str = choice("equilibrium, or motion", ("static", "dynamic"), default="static")
-    h: float | None = number("s", "time step", default=None, told="0.3 in statics, 0.02 in dynamics", above=0)
+    h: float | None = number("s", "time step", default=None, shown="0.3 in statics, 0.02 in dynamics", above=0)
     duration: float = number("s", "duration of the motion", default=1.0, above=0)
     max_steps: int = count("statics gives up on a level after this many steps", default=2000, least=1)
     integrator: str = choice("time integration: implicit Euler or BDF2", ("euler", "bdf2"), default="euler")
     frame_every: int | None = count(
-        "steps between frames", default=None, told="1 in dynamics; in statics only the start and the end", least=1
+        "steps between frames", default=None, shown="1 in dynamics; in statics only the start and the end", least=1
     )
 
     def check(self) -> None:

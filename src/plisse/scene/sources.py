@@ -48,18 +48,18 @@ class MeshSource(Record):
 
     file: str | None = word(
         "mesh file, relative to the scene: OBJ, PLY, STL, or USD (an extra); polygons are triangulated",
-        default=None, told="none; give one of `file`, `shape`, `sequence`",
+        default=None, shown="none; give one of `file`, `shape`, `sequence`",
     )  # fmt: skip
-    shape: str | None = word("generated surface, see Shapes", default=None, told="none")
+    shape: str | None = word("generated surface, see Shapes", default=None, shown="none")
     sequence: str | None = word(
         "colliders only: folder of mesh files that share their triangles, one per frame, in the order of their names, "
         "or a USD file with time samples; vertices move linearly from frame to frame",
-        default=None, told="none",
+        default=None, shown="none",
     )  # fmt: skip
     object: str | None = word(
         "name of the object to read from a file that holds several (OBJ `o`, USD prim)",
         default=None,
-        told="all objects",
+        shown="all objects",
     )
     up: str = choice(
         "axis that points up in the file; `\"y\"` is rotated to the scene's z; USD files state it themselves",
@@ -67,7 +67,7 @@ class MeshSource(Record):
     )  # fmt: skip
     unit: str = word('unit of length in the file, e.g. `"cm"`; USD files state it themselves', default="m")
     rate: float | None = number(
-        "Hz", "frames per second of a sequence", default=None, told="24, or the rate in the USD file", above=0
+        "Hz", "frames per second of a sequence", default=None, shown="24, or the rate in the USD file", above=0
     )
     start: float = number(
         "s", "colliders only: time until which a sequence holds its first frame", default=0.0, least=0
@@ -99,7 +99,7 @@ class SavedFrame(Record):
     run: str = word("folder of the run, relative to the scene")
     level: int = count("level of that run; it needs the vertices and triangles of the shell's mesh", default=0)
     frame: int = count("number of the frame; −1 is the last", default=-1, least=-1)
-    shell: str | None = word("name of the shell in that run", default=None, told="this shell's own")
+    shell: str | None = word("name of the shell in that run", default=None, shown="this shell's own")
 
 
 def place_points(X: Floats, *, translate: Sequence[float], rotate: Sequence[float]) -> Floats:

@@ -32,9 +32,9 @@ def shape(function: Callable[P, Mesh]) -> Callable[P, Mesh]:
     name, signature = function.__name__, inspect.signature(function, eval_str=True)
     known: dict[str, Entry] = {}
     for key, parameter in signature.parameters.items():
-        _, kind, text, told = (*get_args(parameter.annotation), None)[:4]
+        _, kind, text, shown = (*get_args(parameter.annotation), None)[:4]
         required = parameter.default is parameter.empty
-        known[key] = Entry(key, kind, text, None if required else parameter.default, told, required)
+        known[key] = Entry(key, kind, text, None if required else parameter.default, shown, required)
 
     @wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> Mesh:

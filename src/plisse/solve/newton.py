@@ -117,7 +117,6 @@ class Newton:
         assert self._pattern is not None
         unknowns = self._pattern.rows
         rows = [-gradient[unknowns].ravel(), *(u[unknowns].ravel() for u in hessian.rank_one)]
-        del gradient, hessian  # their memory is of use to the factorisation
         solved = self._solve(values, np.stack(rows) if len(rows) > 1 else rows[0], objective.clock)
         p = np.zeros_like(x)
         p[unknowns] = _with_rank_one(np.atleast_2d(solved), rows[1:]).reshape(-1, 3)
