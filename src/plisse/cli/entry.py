@@ -7,7 +7,8 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -154,13 +155,26 @@ def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[arg
     return stoppable
 
 
+@contextmanager
+def _interruptions_held() -> Iterator[None]:
+    """Signals wait until an import is complete: some libraries swallow what interrupts theirs, and it would be lost."""
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _run(options: argparse.Namespace) -> int:
     _allow_threads(options.threads)
-    from plisse.loading.scene_file import load_scene
-
+    with _interruptions_held():
+        from plisse.loading.scene_file import load_scene
     scene = load_scene(options.scene, options.set)
-    from plisse.runs.run import run_scene
-
+    with _interruptions_held():
+        from plisse.runs.run import run_scene
     if options.preview_only and options.to_level:
         raise SceneError("--preview-only means --to-level 0: use only one of them.")
     to_level = 0 if options.preview_only else options.to_level
@@ -183,8 +197,8 @@ def _run(options: argparse.Namespace) -> int:
 
 def _refine(options: argparse.Namespace) -> int:
     _allow_threads(options.threads)
-    from plisse.runs.run import refine_run
-
+    with _interruptions_held():
+        from plisse.runs.run import refine_run
     report = refine_run(
         options.run,
         threads=options.threads,
