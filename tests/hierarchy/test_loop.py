@@ -228,6 +228,8 @@ def test_flatness_is_seen_in_any_plane() -> None:
     square = grid(resolution=4)
     assert is_flat(square)
     assert is_flat(Mesh(1e-3 * square.X @ turn + (1.0, 2.0, 3.0), square.triangles))
+    for size in (0.05, 0.3):
+        assert is_flat(Mesh(np.round(size * square.X @ turn, 6), square.triangles))
     assert not is_flat(Mesh(square.X + np.outer(square.X[:, 0] ** 2, (0.0, 0.0, 1e-3)), square.triangles))
     assert not is_flat(sphere(subdivisions=1))
     assert not is_flat(cylinder(closed=False))

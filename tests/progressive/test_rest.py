@@ -183,3 +183,10 @@ def test_a_run_starts_where_another_ended(tmp_path: Path, monkeypatch: pytest.Mo
     end = RunStore(tmp_path / "third").read_checkpoint(0)
     assert end is not None
     np.testing.assert_allclose((end.state.x - at.state.x).mean(axis=0), [0.1, 0.0, 0.0], atol=1e-3)
+
+
+def test_a_shell_that_nothing_pulls_at_is_at_rest() -> None:
+    """Forces are rounding alone then, and so is the pull at the pins that they could be compared with."""
+    session = make_session({"shape": "dome", "vertices": 200, "pin": [{"boundary": True}]})
+    *_, state = session.preview()
+    assert state.converged and state.step == 1 and state.force_balance < 1e-6

@@ -130,8 +130,10 @@ def force_balance(problem: Problem, x: Floats, lagged: Sequence[Potential], cloc
     open_load, closed_load = Sum(parts, clock).load(x)
     load = open_load if open_load > 0.0 else closed_load
     if load == 0.0:
-        # nothing but handles: what they pull with is the load
+        # nothing but handles: what they pull with is the load, but a pull that moves the bodies by less than the reach
+        # within a second is rounding
         held = problem.bodies.is_simulated & ~problem.free
-        load = float(np.linalg.norm(forces[held], axis=1).sum())
+        least = float(problem.mass.sum()) * problem.reach if np.isfinite(problem.reach) else 0.0
+        load = max(float(np.linalg.norm(forces[held], axis=1).sum()), least)
     resultant = float(np.linalg.norm(forces[problem.free].sum(axis=0)))
     return resultant / load if load > 0.0 else resultant
