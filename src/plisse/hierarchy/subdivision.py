@@ -14,7 +14,7 @@ from plisse.hierarchy.loop import loop, subdivide
 from plisse.hierarchy.maps import LinearMap, identity, side_by_side
 
 # A rest shape is flat when no vertex is farther from a plane than this part of its extent: six decimals in a file round
-# a cloth of 5 cm by a fifth of that.
+# a cloth of 5 cm by a third of that.
 FLAT = 1e-4
 
 # a mesh that stays in a changed scene keeps its finer levels
