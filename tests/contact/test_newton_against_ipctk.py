@@ -98,6 +98,4 @@ def test_needs_no_more_iterations_than_the_projected_hessian(name, record_proper
     total = np.sum(counts, axis=0)
     record_property("iterations", total.tolist())
     print(f"{name}: {total[0]} iterations, {total[1]} with the projected Hessian; by step {counts}")
-    # in a single step one of both may be caught for long, which rounding decides: 70 against 13 was seen
-    ratios = np.divide(*np.transpose(counts))
-    assert np.median(ratios) <= 1.2 and total[0] <= 1.5 * total[1]
+    assert total[0] <= 1.2 * total[1]
