@@ -41,20 +41,21 @@ def never_waiting() -> Iterator[None]:
     signal.signal(signal.SIGALRM, before)
 
 
+NAMED = [
+    ("pins.txt", SCENE.replace("[[collider]]", '[[shell.pin]]\nids = "pins.txt"\n[[collider]]', 1)),
+    ("mesh.obj", FILE),
+    ("mesh.usda", FILE.replace("mesh.obj", "mesh.usda")),
+    ("scene.toml", ""),
+]
+
+
 # --- what a scene names -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device"])
 @pytest.mark.parametrize(
     ("name", "text"),
-    [
-        ("pins.txt", SCENE.replace("[[collider]]", '[[shell.pin]]\nids = "pins.txt"\n[[collider]]', 1)),
-        ("mesh.obj", FILE),
-        ("mesh.usda", FILE.replace("mesh.obj", "mesh.usda")),
-        ("frames", SEQUENCE),
-        ("frames/2.obj", SEQUENCE),
-        ("scene.toml", ""),
-    ],
+    [*NAMED, ("frames", SEQUENCE), ("frames/2.obj", SEQUENCE)],
 )
 def test_only_regular_files_are_read(desk: Desk, kind: str, name: str, text: str) -> None:
     if name != "scene.toml":
@@ -70,13 +71,7 @@ def test_only_regular_files_are_read(desk: Desk, kind: str, name: str, text: str
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [
-        ("pins.txt", SCENE.replace("[[collider]]", '[[shell.pin]]\nids = "pins.txt"\n[[collider]]', 1)),
-        ("mesh.obj", FILE),
-        ("mesh.usda", FILE.replace("mesh.obj", "mesh.usda")),
-        ("frames/1.obj", SEQUENCE),
-        ("scene.toml", ""),
-    ],
+    [*NAMED, ("frames/1.obj", SEQUENCE)],
 )
 def test_a_file_larger_than_any_of_its_kind_is_not_read(desk: Desk, name: str, text: str) -> None:
     if name != "scene.toml":
