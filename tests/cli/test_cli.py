@@ -1,6 +1,8 @@
 """The command line as a user meets it: a first scene, its report, export, and mistakes."""
 
 import json
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ import pytest
 from tests.reading import read_mesh
 
 from plisse.cli import main
+from plisse.cli.entry import _interruptions_held
 from plisse.core.state import State
 
 FIVE_LINES = """[[shell]]
@@ -219,3 +222,14 @@ def test_an_output_folder_that_cannot_be_written_is_refused(
     (tmp_path / "file").touch()
     assert run(scene, tmp_path / "file" / "run") == 2
     assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals cannot be held here")
+def test_an_interruption_waits_until_an_import_is_complete() -> None:
+    complete = False
+    with pytest.raises(KeyboardInterrupt):
+        with _interruptions_held():
+            os.kill(os.getpid(), signal.SIGINT)
+            complete = True
+        pytest.fail("the interruption was lost")
+    assert complete

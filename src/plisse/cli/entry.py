@@ -157,7 +157,7 @@ def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[arg
 
 @contextmanager
 def _interruptions_held() -> Iterator[None]:
-    """Signals wait until an import is complete: some libraries swallow what interrupts theirs, and it would be lost."""
+    """Signals wait until an import is complete: ipctk turns what interrupts its own into an ImportError."""
     if not hasattr(signal, "pthread_sigmask"):  # on Windows
         yield
         return
