@@ -158,14 +158,23 @@ def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[arg
 @contextmanager
 def _interruptions_held() -> Iterator[None]:
     """Signals wait until an import is complete: ipctk turns what interrupts its own into an ImportError."""
-    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+    held: list[int] = []
+    try:
+        # a mask would not do: it holds for one thread, and any of the libraries' threads may be handed the signal
+        before = {
+            number: signal.signal(number, lambda number, _: held.append(number))
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
+    except ValueError:  # only a program's first thread hears of signals
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if held:
+            signal.raise_signal(held[0])
 
 
 def _run(options: argparse.Namespace) -> int:
