@@ -63,7 +63,7 @@ def count_iterations(problem, state, previous):
     x, v = previous.x, previous.v
     step = Step(x, problem.prescribed(x, state.time), x + h * v, h, h * v, problem.lagged(x, v, h, h * v))
     newton = Newton(make_solver(scene.solver.linear, threads=1))
-    stop = np.sqrt(problem.free.sum()) * h * scene.solver.tol
+    stop = np.sqrt(problem.free.sum()) * h * scene.solver.step_tol
     iterates = list(solve_step(problem, newton, step, Clock(), stop=stop, max_iterations=200, bring_iterations=200))
     assert iterates[-1].converged
     return len(iterates)

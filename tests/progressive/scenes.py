@@ -16,7 +16,9 @@ from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.integrators import INTEGRATORS, Statics
 from plisse.progressive.march import Pace, march, recall
+from plisse.progressive.rest import Rest
 from plisse.progressive.scene_problem import SceneProblem
+from plisse.scene.geometry import scene_size
 from plisse.solve.linear import make_solver
 from plisse.solve.newton import Newton
 
@@ -49,10 +51,12 @@ def states(problem: SceneProblem, newton: Newton | None = None, at: Checkpoint |
             grid.put(State(0, at.state.step - 1, 0.0, *at.before))
         grid.put(at.state)
     if time.mode == "dynamic":
-        pace = Pace(solver.tol, time.steps, solver.max_iterations, solver.max_iterations)
+        pace = Pace(solver.step_tol, time.steps, solver.max_iterations, solver.max_iterations)
         return march(problem, INTEGRATORS[time.integrator](time.step), newton, Clock(), pace, grid)
     last = time.max_steps + (at.state.step if at is not None else 0)
-    pace = Pace(solver.tol, last, 1, solver.max_iterations)
+    size = scene_size([problem.shells])
+    rest = None if problem.scene.ends_by_tolerance else Rest(solver.rest * size, size)
+    pace = Pace(solver.step_tol, last, 1, solver.max_iterations, rest)
     return march(problem, Statics(time.step), newton, Clock(), pace, grid)
 
 

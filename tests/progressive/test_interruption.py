@@ -227,9 +227,10 @@ def test_a_collider_can_be_added_and_removed_on_the_way() -> None:
     session.change(replace(session.scene, colliders=(floor,)))
     *_, fallen = check_states(session, session.preview())
     *_, end = check_states(session, session.refine())
-    # nothing but the floor is left
+    # nothing but the floor is left, which carries all of it
     assert len(fallen.x) == n and fallen.converged and end.converged
-    assert np.median(fallen.x[:, 2]) < np.min(before.x[:n, 2]) + 0.01
+    assert fallen.contacts > 0 and fallen.force_balance < 0.02
+    assert np.mean(fallen.x[:, 2]) < np.mean(before.x[:n, 2]) - 0.1
 
 
 def test_a_collider_that_is_put_into_the_cloth_is_refused_and_nothing_is_lost() -> None:

@@ -158,7 +158,7 @@ def test_every_method_ends_in_the_same_kind_of_equilibrium(method: str) -> None:
         assert last[0].energy == pytest.approx(own, rel=1e-12)
     else:
         *_, state = check_states(session, session.settle(1))
-    assert state.converged and state.force_balance < 0.02 and state.residual <= session.scene.solver.tol
+    assert state.converged and state.force_balance < 0.02 and state.residual <= session.scene.solver.step_tol
     assert state.energy == pytest.approx(reference.energy, rel=0.08)
 
 

@@ -12,6 +12,7 @@ import pytest
 from plisse.cli import main
 from plisse.core.state import State
 from plisse.loading.scene_table import scene_from_dict
+from plisse.progressive.rest import Aim
 from plisse.runs import progress
 from plisse.runs.progress import ProgressLine
 from plisse.runs.watch import Watch
@@ -31,7 +32,7 @@ def state(step: int, **values: Any) -> State:
 def watch(*, friction: float = 0.3, mode: str = "static", last_key: float = 0.0) -> Watch:
     table = {"shell": [{"shape": "grid"}], "contact": {"friction": friction}, "time": {"mode": mode}}
     scene = scene_from_dict(table, Path())
-    return Watch(scene, 1e-3, last_key, lambda vertices: f"{vertices[0]} of cloth", tol=0.01, size=1.0)
+    return Watch(scene, 1e-3, last_key, lambda vertices: f"{vertices[0]} of cloth", aim=Aim(0.01), size=1.0)
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_line_holds_what_tells_slow_from_stuck() -> None:
     out = io.StringIO()
     line = ProgressLine(out, steps=None, levels=3)
-    line.begin(tol=0.01, watch=None, began=time.perf_counter())
+    line.begin(aim=Aim(0.01), watch=None, began=time.perf_counter())
     for step in range(1, 12):
         line.show(state(step, residual=0.8**step, newton_iteration=2, step_length=0.5))
     last = out.getvalue().splitlines()[-1]
@@ -58,7 +59,7 @@ def test_the_line_holds_what_tells_slow_from_stuck() -> None:
 def test_a_motion_knows_its_end_and_a_terminal_keeps_one_line() -> None:
     out = Terminal()
     line = ProgressLine(out, steps=50, levels=1)
-    line.begin(tol=0.01, watch=None, began=time.perf_counter())
+    line.begin(aim=Aim(0.01), watch=None, began=time.perf_counter())
     line.show(state(10))
     line.show(state(11))
     line.say("level 1: done")
@@ -71,7 +72,7 @@ def test_a_motion_knows_its_end_and_a_terminal_keeps_one_line() -> None:
 def test_quiet_keeps_what_stays_worth_reading() -> None:
     out = Terminal()
     line = ProgressLine(out, steps=None, levels=1, quiet=True)
-    line.begin(tol=0.01, watch=watch(), began=time.perf_counter())
+    line.begin(aim=Aim(0.01), watch=watch(), began=time.perf_counter())
     for step in range(1, 30):
         line.show(state(step, missed=0.2))
     told = out.getvalue()
@@ -152,14 +153,14 @@ size = ["50 cm", "50 cm", "4 cm"]
 resolution = 8
 translate = [0, 0, 0]
 [time]
-max_steps = 15
+max_steps = 60
 """
     )
     assert main(["run", str(tmp_path / "blocked.toml"), "--out", str(tmp_path / "run"), "--quiet"]) == 1
     said = capsys.readouterr().err
     assert "no progress on level 0" in said and "back by" in said and "move more slowly" in said
     # it ends where nothing changes any more, and says what is the matter
-    assert "after 15 steps" not in said and "do not reach their keyframes" in said
+    assert "after 60 steps" not in said and "do not reach their keyframes" in said
 
 
 def test_what_falls_away_is_not_taken_for_friction(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,4 +56,4 @@ def _drop(vertices: int, threads: int) -> tuple[list[float], list[int], int, flo
             iterations.append(state.newton_iterations - before)
             before, began = state.newton_iterations, now
     assert session.problem is not None
-    return seconds, iterations, Detector.of(session.problem).count(state.x), scene.solver.tol
+    return seconds, iterations, Detector.of(session.problem).count(state.x), scene.solver.step_tol

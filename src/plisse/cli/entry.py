@@ -17,7 +17,7 @@ from plisse.core.errors import SceneError, counted
 from plisse.core.version import __version__
 
 if TYPE_CHECKING:
-    from plisse.progressive.report import Report
+    from plisse.progressive.report import LevelReport, Report
 
 BENCHES = ("newton", "contact", "drop", "start", "pcs", "cusick", "export")
 PARTS = ("speed-93k", "speed-371k", "preview", "interruption", "levels")  # of the bench pcs
@@ -50,7 +50,13 @@ def build_parser() -> argparse.ArgumentParser:
         "refine", help="continue a run: more tightly, on finer levels, or after an interruption"
     )
     refine.add_argument("run", type=Path, help="folder of a run")
-    refine.add_argument("--tol", type=_tolerance, help="new tolerance of the finest level [m/s]")
+    refine.add_argument(
+        "--rest",
+        type=_tolerance,
+        metavar="PART",
+        help="bring the finest level nearer to rest, to this part of the size",
+    )
+    refine.add_argument("--tol", type=_tolerance, help="end the finest level by this tolerance instead [m/s]")
     refine.add_argument("--levels", type=_level, metavar="N", help="new number of levels")
     refine.add_argument("--to-level", type=_level, metavar="K", help="the finest level to run")
     refine.add_argument(
@@ -211,6 +217,7 @@ def _refine(options: argparse.Namespace) -> int:
     report = refine_run(
         options.run,
         threads=options.threads,
+        rest=options.rest,
         tol=options.tol,
         levels=options.levels,
         to_level=options.to_level,
@@ -228,11 +235,12 @@ def _conclude(report: Report, out: Path) -> int:
     levels = report.levels
     level, static = levels[-1], levels[-1].unconverged_steps is None
     ended = "done" if not static else "in equilibrium" if level.converged else "stopped"
+    how = f" ({_distance(level)})" if static and level.converged else ""
     steps = " + ".join(str(entry.steps) for entry in levels)
     keys = ("newton_iterations", "intersections", "states_checked")
     total = {key: sum(getattr(entry, key) for entry in levels) for key in keys}
     print(
-        f"{report.scene}: {ended} after {steps} step{'' if steps == '1' else 's'}, "
+        f"{report.scene}: {ended}{how} after {steps} step{'' if steps == '1' else 's'}, "
         f"{counted(total['newton_iterations'], 'Newton iteration')}, {report.wall_s:.1f} s; "
         f"{level.vertices:,} vertices, "
         f"{counted(total['intersections'], 'intersection')} in {counted(total['states_checked'], 'checked state')}."
@@ -262,18 +270,25 @@ def _conclude(report: Report, out: Path) -> int:
             advice = "handles or colliders do not reach their keyframes; give them a clear path"
         elif level.stalled:
             advice = (
-                "no lower energy is found from there; try a smaller time.h or a larger solver.tol, with --overwrite"
+                "no lower energy is found from there; try a smaller time.h or a larger solver.rest, with --overwrite"
             )
         elif report.method in ("direct", "plain"):
             advice = "allow more steps with --set time.max_steps=…, and --overwrite"
         else:
             advice = f"continue with `plisse refine {out}`"
         print(
-            f"plisse: no equilibrium on level {level.level} after {counted(level.steps, 'step')} (residual "
-            f"{level.residual:.2g}, force balance {level.force_balance:.2g}): {advice}.",
+            f"plisse: no equilibrium on level {level.level} after {counted(level.steps, 'step')} ({_distance(level)}, "
+            f"force balance {level.force_balance:.2g}): {advice}.",
             file=sys.stderr,
         )
     return 1
+
+
+def _distance(level: LevelReport) -> str:
+    """How far from rest a level ended, or from its tolerance where that ends it."""
+    if level.rest is None:
+        return f"residual {level.residual:.2g} m/s"
+    return f"{1e3 * level.rest.distance:.2g} mm from rest, {100.0 * level.rest.part:.2g} % of the size"
 
 
 def _bench(options: argparse.Namespace) -> int:

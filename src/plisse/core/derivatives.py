@@ -66,4 +66,6 @@ def apply_hessian(hessian: Hessian, p: Floats) -> Floats:
         out += hessian.diagonal[:, None] * p
     for u in hessian.rank_one:
         out += float((u * p).sum()) * u
+    for product in hessian.products:
+        out += product(p)
     return out

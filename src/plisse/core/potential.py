@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations_with_replacement
 
@@ -81,11 +81,15 @@ Blocks = DenseBlocks | OuterBlocks | KronBlocks
 
 @dataclass(frozen=True, eq=False)
 class Hessian:
-    """Stencil blocks + diagonal · I₃ + Σ u uᵀ: diagonal (n,) or None, each u (n, 3) a global rank-one term."""
+    """Stencil blocks + diagonal · I₃ + Σ u uᵀ: diagonal (n,) or None, each u (n, 3) a global rank-one term.
+
+    products: of matrices that are known only by what they make of a displacement (n, 3); exact Hessians may have some.
+    """
 
     blocks: tuple[Blocks, ...] = ()
     diagonal: Floats | None = None
     rank_one: tuple[Floats, ...] = ()
+    products: tuple[Callable[[Floats], Floats], ...] = ()
 
 
 class Potential(ABC):
@@ -95,6 +99,7 @@ class Potential(ABC):
     """
 
     kind: str = "elastic"  # whose share of the time split this is: elastic or contact
+    preconditions: bool = False  # the Hessian with psd is not near the exact one, only good to precondition it
 
     @abstractmethod
     def value(self, x: Floats) -> float:
@@ -158,6 +163,7 @@ class Sum(Potential):
 
     def __post_init__(self) -> None:
         self.parts = [one for part in self.parts for one in (part.parts if isinstance(part, Sum) else (part,))]
+        self.preconditions = any(part.preconditions for part in self.parts)
 
     def value(self, x: Floats) -> float:
         total, size, now = 0.0, 0.0, time.perf_counter()
@@ -178,15 +184,17 @@ class Sum(Potential):
     def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
         blocks: list[Blocks] = []
         rank_one: list[Floats] = []
+        products: list[Callable[[Floats], Floats]] = []
         diagonal, now = np.zeros(len(x)), time.perf_counter()
         for part in self.parts:
             H = part.hessian(x, psd=psd)
             blocks.extend(H.blocks)
             rank_one.extend(H.rank_one)
+            products.extend(H.products)
             if H.diagonal is not None:
                 diagonal += H.diagonal
             now = self.clock.add(part.kind, now)
-        return Hessian(tuple(blocks), diagonal, tuple(rank_one))
+        return Hessian(tuple(blocks), diagonal, tuple(rank_one), tuple(products))
 
     def max_step(self, x: Floats, p: Floats) -> float:
         now = time.perf_counter()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from plisse.core.arrays import Floats, Longs
@@ -16,6 +16,10 @@ class State:
     force_balance: resultant of contact, pins and loads over the applied load. accepted: the time step is complete.
     missed: largest distance of a scripted vertex from its keyframed position [m]. stalled: the line search found no
     lower energy, so that the next step would be the same. blocked: vertices that leave hardly any room for a step.
+
+    Of statics that seeks rest: distances, how far each simulated body's farthest vertex seems to be from rest [m];
+    pushes, how often the state was pushed off a saddle. Of the next step: stride and stick, factors on the inertia's
+    time step and on the slip below which friction sticks; coasted, steps since motion was last carried on.
     """
 
     level: int
@@ -35,13 +39,16 @@ class State:
     missed: float = 0.0
     stalled: bool = False
     blocked: tuple[int, ...] = ()
+    distances: tuple[float, ...] = ()
+    pushes: int = 0
+    stride: float = 1.0
+    stick: float = 1.0
+    coasted: int = 0
 
-    def accept(self, *, converged: bool, stalled: bool, energy: float, force_balance: float, missed: float) -> State:
-        """The same as the end of its time step."""
-        return replace(
-            self, accepted=True, converged=converged, stalled=stalled, energy=energy, force_balance=force_balance,
-            missed=missed,
-        )  # fmt: skip
+    @property
+    def distance(self) -> float:
+        """How far the farthest vertex seems to be from rest [m]."""
+        return max(self.distances, default=float("inf"))
 
 
 @dataclass(frozen=True, eq=False)

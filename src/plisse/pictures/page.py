@@ -17,6 +17,7 @@ from plisse.progressive.report import LevelMetrics, LevelReport, Report
 CURVATURES = {"mean": "mean", "gaussian": "Gaussian", "larger": "larger principal", "smaller": "smaller principal"}
 CURVATURE_UNIT = "distance [1; Gaussian 1/m²]"
 HISTORY = (
+    ("distance", "distance to rest [m]", True),
     ("residual", "residual ‖d‖/(h√n) [m/s]", True),
     ("energy", "energy [J]", False),
     ("contacts", "contacts", False),
@@ -104,6 +105,9 @@ def _table(levels: Sequence[LevelReport]) -> str:
             ("Newton iterations", "newton_iterations"),
             ("time [s]", "wall_s"),
             ("converged", "converged"),
+            ("distance to rest [m]", "distance_to_rest"),
+            ("distance to rest / size", "part_to_rest"),
+            ("pushes off a saddle", "pushes"),
             ("residual [m/s]", "residual"),
             ("force balance", "force_balance"),
             ("energy [J]", "energy"),
@@ -128,6 +132,7 @@ def _table(levels: Sequence[LevelReport]) -> str:
         values = [(of.curvature_distance_to_finest or {}).get(key) for of in metrics]
         if any(value is not None for value in values):
             rows.append((f"curvature distance to finest, {name} [{'1/m²' if key == 'gaussian' else '1'}]", values))
+    rows = [(name, values) for name, values in rows if any(value is not None for value in values)]
     heads = "".join(f"<th scope=col>level {level.level}</th>" for level in levels)
     body = "\n".join(
         f"<tr><th scope=row>{name}</th>{''.join(_cell(name, value) for value in values)}</tr>" for name, values in rows
@@ -206,6 +211,8 @@ def _histories(levels: Sequence[LevelReport]) -> str:
     for level in levels:
         for key, y_label, log in HISTORY:
             values = level.history.get(key) or []
+            if not any(value is not None for value in values):
+                continue
             steps = [float(step) for step in range(1, len(values) + 1)]
             title = f"Level {level.level}: {key}"
             plots.append(draw_plot(title, steps, {"": values}, y_label, x_label="step", log=log))

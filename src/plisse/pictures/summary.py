@@ -17,6 +17,9 @@ ROWS = (
     ("Newton iterations", "newton_iterations", "count"),
     ("time [s]", "wall_s", "number"),
     ("converged", "converged", "truth"),
+    ("distance to rest [m]", "distance_to_rest", "number"),
+    ("distance to rest / size", "part_to_rest", "number"),
+    ("pushes off a saddle", "pushes", "count"),
     ("residual [m/s]", "residual", "number"),
     ("force balance", "force_balance", "number"),
     ("energy [J]", "energy", "number"),
@@ -65,10 +68,19 @@ def verdict(report: Report) -> str:
     static = last.unconverged_steps is None
     if static:
         ended = "in equilibrium" if last.converged else "NOT in equilibrium"
-        return f"{name}: {ended} on level {last.level} ({last.triangles:,} triangles); {clean}."
+        return f"{name}: {ended} on level {last.level} ({last.triangles:,} triangles){_criterion(last)}; {clean}."
     missed = last.unconverged_steps
     ended = "every step met its tolerance" if not missed else f"{missed} steps did NOT meet their tolerance"
     return f"{name}: {last.steps} time steps, {ended}; {clean}."
+
+
+def _criterion(level: LevelReport) -> str:
+    """By what a level ended, and how far from it."""
+    if level.rest is None:
+        return f", by solver.tol: residual {_number(level.residual)} m/s"
+    rest = level.rest
+    far = f", {_number(1e3 * rest.distance)} mm or {100.0 * rest.part:.2g} % of the size from rest"
+    return f"{far} ({100.0 * rest.asked:.2g} % is asked)"
 
 
 def _columns(levels: Sequence[LevelReport]) -> list[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from plisse.core.state import State
+from plisse.progressive.rest import Aim
 from plisse.progressive.scene_problem import SceneProblem
 from plisse.scene.scene import Scene
 
@@ -26,7 +27,7 @@ class LevelBegan:
     """
 
     problem: SceneProblem
-    tol: float
+    aim: Aim
     last: int
     placed: bool
     resumed: bool

@@ -13,6 +13,7 @@ from plisse.core.mesh import Mesh
 from plisse.hierarchy.hierarchy import Hierarchy, build_hierarchy
 from plisse.hierarchy.maps import LevelMap
 from plisse.hierarchy.subdivision import is_flat
+from plisse.progressive.rest import MOST_STRIDE, Rest
 from plisse.progressive.scales import settle_contact
 from plisse.progressive.scene_problem import Extra, Finer, Proxy, SceneProblem
 from plisse.progressive.shells import ShellModel
@@ -162,9 +163,21 @@ class Ladder:
         return self.hierarchy.smooth_between(coarse, fine, bodies=len(self.given.shells))
 
     def tol(self, level: int) -> float:
-        """The tolerance of a level [m/s]: solver.tol on the finest one, and where each is solved for its own sake."""
-        settings, tol = self.scene.hierarchy, self.scene.solver.tol
+        """The tolerance of a level [m/s]: that of the finest one, and where each is solved for its own sake."""
+        settings, tol = self.scene.hierarchy, self.scene.solver.step_tol
         return tol * settings.proxy.coarse_tol if settings.method == "progressive" and level < self.finest else tol
+
+    def rest(self, part: float | None = None) -> Rest | None:
+        """What counts as rest on every level, None where the tolerance decides.
+
+        part: of the scene's size, in place of the scene's own.
+        """
+        scene, solver = self.scene, self.scene.solver
+        if part is None and scene.ends_by_tolerance:
+            return None
+        size, seed = scene_size(self.given.shells), scene.seed if solver.leave_saddles else None
+        most_stride = 1.0 if scene.wind is not None else MOST_STRIDE
+        return Rest((solver.rest if part is None else part) * size, size, seed, most_stride)
 
     def _model(
         self, level: int, kept: Sequence[float] | None, gain: Sequence[float] | None, *, room: int = 0

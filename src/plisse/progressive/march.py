@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from plisse.core.grid import Grid
 from plisse.core.potential import Clock, Sum
 from plisse.core.state import Checkpoint, State
 from plisse.progressive.integrators import Integrator, Prediction
-from plisse.progressive.steps import Step, solve_step
+from plisse.progressive.rest import LED, NEAR, Rest, farthest
+from plisse.progressive.steps import Step, solve_step, step_objective
 from plisse.solve.newton import Iterate, Newton
-from plisse.solve.problem import Problem, force_balance, potential_energy
+from plisse.solve.problem import BALANCE, Problem, force_balance, potential_energy
 
 HELD = 1e-3  # part of the reach by which handles that are held back come nearer in a step, at most
-BALANCE = 0.02  # equilibrium asks for a resultant below this part of the applied load
 
 
 @dataclass(frozen=True)
@@ -24,13 +24,15 @@ class Pace:
     """How far to march and how exactly.
 
     tol: of Newton's directions, ‖d‖ ≤ √n h tol [m/s]; last: number of the last step; iterations: most Newton
-    iterations of a step; lead_iterations: most of leading scripted vertices that something holds back before it.
+    iterations of a step; lead_iterations: most of leading scripted vertices that something holds back before it. rest:
+    of statics, what counts as rest in place of the tolerance.
     """
 
     tol: float
     last: int
     iterations: int
     lead_iterations: int
+    rest: Rest | None = None
 
 
 def march(
@@ -39,10 +41,10 @@ def march(
     """The state after every Newton iteration, from the grid's last state of the problem's level on.
 
     `state.accepted` marks the end of a step; such states are put on the grid. Under an integrator that seeks rest a
-    state is converged, and the last one, when the first direction of its step is within the tolerance, everything that
-    is led has arrived, and the resultant of contact, pins and loads is below 2 % of the load; the march also ends where
-    the line search finds nothing lower, as every further step would be the same. Otherwise converged means that the
-    step was solved to the tolerance.
+    state is converged, and the last one, when it is at rest (`Pace.rest`, or where there is none the first direction of
+    its step is within the tolerance), everything that is led has arrived, and the resultant of contact, pins and loads
+    is below 2 % of the load; the march also ends where the line search finds nothing lower, as every further step would
+    be the same. Otherwise converged means that the step was solved to the tolerance.
     """
     level, h, rests = problem.level, integrator.h, integrator.seeks_rest
     if grid.last(level) is None:
@@ -56,39 +58,72 @@ def march(
         number, first, before = state.step + 1, total, state
         now = integrator.predict(grid, level, number)
         problem = problem.at(now.t)
-        lagged = problem.lagged(now.x, now.v, h, now.motion)
-        step = Step(now.x, problem.prescribed(now.x, now.t), now.x_hat, now.h, now.motion, lagged)
+        rest = pace.rest if rests and now.t >= problem.last_key else None
+        stride, stick = (1.0, 1.0) if rest is None else (before.stride, before.stick)
+        lagged = problem.lagged(now.x, now.v, h, now.motion, stick=stick)
+        target = problem.prescribed(now.x, now.t)
+        step = Step(now.x, target, now.x_hat, now.h, now.motion, lagged, stride)
+        most = pace.iterations if rest is None else rest.iterations(before)
         solved = solve_step(
             problem, newton, step, clock,
-            stop=root * h * pace.tol, max_iterations=pace.iterations, bring_iterations=pace.lead_iterations,
+            stop=root * h * pace.tol, max_iterations=most, bring_iterations=pace.lead_iterations, rest=rest,
+            coasted=before.coasted if rest is not None and rest.is_near(before) else 0,
         )  # fmt: skip
-        own = 0  # iterations of the step itself
+        own, coasted = 0, before.coasted  # iterations of the step itself; see State
         for iterate in solved:
-            total, own = total + 1, own + (not iterate.bringing)
+            total, own = total + 1, own + (not iterate.bringing and not iterate.discarded)
+            coasted = 0 if iterate.discarded or iterate.converged else coasted + 1
             state = _state_of(problem, number, now, iterate, root * h, total - first, total)
-            if not _ends_step(iterate, own, pace):
+            if rest is not None:
+                state = replace(state, distances=farthest(problem.bodies, iterate.d), pushes=before.pushes)
+            if not _ends_step(iterate, own, most):
                 yield state
-        x = state.x
-        missed = problem.missed(x, now.t)
+        at_rest, stalled = False, iterate.stalled
+        if rest is not None:
+            state = replace(state, coasted=coasted)
+            state, at_rest = _approach(problem, newton, clock, rest, step, before, state)
+            stalled = stalled and state.distance > rest.distance
+        x, missed = state.x, problem.missed(state.x, now.t)
         balance = force_balance(problem, x, lagged, clock)
-        converged, stalled = iterate.converged, False
+        converged = iterate.converged
         if rests:
-            at_rest = iterate.converged and (pace.iterations == 1 or total == first + 1) and now.t >= problem.last_key
+            if pace.rest is None:
+                at_rest = converged and (pace.iterations == 1 or total == first + 1) and now.t >= problem.last_key
             # at rest with handles that come no nearer: they are held for good
-            held = at_rest and missed > problem.reach and abs(missed - before.missed) <= HELD * problem.reach
-            converged = at_rest and missed <= problem.reach and balance < BALANCE
-            stalled = iterate.stalled or held
-        state = state.accept(
-            converged=converged, stalled=stalled, energy=potential_energy(problem, x, clock), force_balance=balance,
-            missed=missed,
+            least = HELD * problem.reach if pace.rest is None else pace.rest.distance
+            still = abs(missed - before.missed) <= least
+            held = at_rest and missed > problem.reach and still
+            converged = at_rest and missed <= problem.reach and balance < BALANCE and (pace.rest is None or still)
+            stalled = stalled or held
+        state = replace(
+            state, accepted=True, converged=converged, stalled=rests and stalled, force_balance=balance, missed=missed,
+            energy=potential_energy(problem, x, clock),
         )  # fmt: skip
         grid.put(state)
         yield state
 
 
-def _ends_step(iterate: Iterate, own: int, pace: Pace) -> bool:
+def _approach(
+    problem: Problem, newton: Newton, clock: Clock, rest: Rest, step: Step, before: State, state: State
+) -> tuple[State, bool]:
+    """The state after a step on the way to rest, with what the next one needs to know, and whether it is at rest."""
+    direction, ways = state.distance, farthest(problem.bodies, state.x - step.x_start)
+    state = replace(state, distances=tuple(map(max, state.distances, ways)))
+    stride, stick = rest.approach(before, state, direction)
+    at_rest = rest.seems_reached(before, state.distance)
+    if at_rest:
+        state, at_rest = rest.look(newton, step_objective(problem, step, clock), problem.bodies, state)
+        if not at_rest:
+            v = (state.x - step.x_start) / step.h
+            state = replace(state, v=v, coasted=LED)
+        if state.distance > NEAR * rest.size:
+            stride = stick = 1.0
+    return replace(state, stride=stride, stick=stick), at_rest
+
+
+def _ends_step(iterate: Iterate, own: int, most: int) -> bool:
     """Whether it is the last one of its step, which becomes the accepted state."""
-    return not iterate.bringing and (iterate.converged or iterate.stalled or own == pace.iterations)
+    return not (iterate.bringing or iterate.discarded) and (iterate.converged or iterate.stalled or own == most)
 
 
 def _state_of(

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from plisse.core.arrays import Floats, Ints
-from plisse.core.potential import Hessian, Potential, Sum, frozen
+from plisse.core.potential import Hessian, Pattern, Potential, Sum, frozen
 from plisse.hierarchy.maps import LevelMap
+from plisse.solve.iterative import Operator
 
 
 class Prolonged(Potential):
     """E(P x): energies of a finer level at the prolonged positions, of the first vertices of x. [Zhang2022] eq. 3.
 
-    Its gradient is Pᵀ∇E. Its Hessian is not Pᵀ∇²E P but that of `own`, the same energies on the level's own mesh: a
-    preconditioner, for psd=False as well.
+    Its gradient is Pᵀ∇E. Its Hessian with psd is not near Pᵀ∇²E P, but that of `own`, the same energies on the level's
+    own mesh: a preconditioner. Without psd it is a product.
     """
+
+    preconditions = True
 
     def __init__(self, fine: Sequence[Potential], P: LevelMap, own: Sequence[Potential]) -> None:
         self._fine, self._P, self._own = Sum(fine), P, own
         self._at: tuple[Floats, Floats] | None = None
         self._value: float | None = None
         self._gradient: Floats | None = None
+        self._operator: tuple[Pattern, Operator] | None = None
 
     def _prolonged(self, x: Floats) -> Floats:
         """P x; what was found out about the last read-only x is remembered."""
@@ -45,7 +49,29 @@ class Prolonged(Potential):
         return self._gradient
 
     def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
-        return Sum(self._own).hessian(x, psd=psd)
+        return Sum(self._own).hessian(x) if psd else Hessian(products=(self._product(x),))
+
+    def _product(self, x: Floats) -> Callable[[Floats], Floats]:
+        """d ↦ Pᵀ∇²E P d for d (n, 3)."""
+        P, y = self._P, self._prolonged(x)
+        hessian, fixed = self._fine.hessian(y, psd=False), tuple(self._fine.stencils())
+        if self._operator is None:
+            pattern = Pattern.of(np.ones(P.fine, bool), fixed)
+            self._operator = pattern, Operator(pattern)
+        pattern, operator = self._operator
+        values = pattern.assemble(hessian, fixed=fixed)
+        assert values is not None and not hessian.products
+
+        def product(d: Floats) -> Floats:
+            fine = P.velocity(d[: P.coarse])
+            bent = operator.multiply(values, fine.reshape(1, -1)).reshape(-1, 3)
+            for u in hessian.rank_one:
+                bent += float(np.einsum("ij,ij->", u, fine)) * u
+            out = np.zeros_like(d)
+            out[: P.coarse] = P.pull_back(x[: P.coarse], bent)
+            return out
+
+        return product
 
     def stencils(self) -> Sequence[Ints]:
         return Sum(self._own).stencils()

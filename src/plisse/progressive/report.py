@@ -25,11 +25,26 @@ class LevelMetrics:
 
 
 @dataclass(frozen=True)
+class RestReport:
+    """How far a level's last state seems to be from rest.
+
+    distance: of the farthest vertex [m]; part: the same over the scene's size; asked: the part below which a state is
+    at rest; bodies: distance of each shell's farthest vertex [m]; pushes: how often an unstable state was pushed on.
+    """
+
+    distance: float
+    part: float
+    asked: float
+    bodies: Mapping[str, float] = field(default_factory=dict)
+    pushes: int = 0
+
+
+@dataclass(frozen=True)
 class LevelReport:
     """One level: its last state, the invariants over all of its states, and what it has cost [s].
 
-    unconverged_steps: of a motion, None in statics. missed_keyframes: largest distance of a scripted vertex from its
-    place [m]. history: values of every step by name.
+    rest: None where not rest but solver.tol ends the level. unconverged_steps: of a motion, None in statics.
+    missed_keyframes: largest distance of a scripted vertex from its place [m]. history: values of every step by name.
     """
 
     level: int
@@ -43,6 +58,7 @@ class LevelReport:
     states_checked: int
     stalled: bool = False
     residual: float = float("inf")
+    rest: RestReport | None = None
     force_balance: float = float("inf")
     energy: float = 0.0
     contacts: int = 0
@@ -57,6 +73,21 @@ class LevelReport:
     candidate_builds: int = 0
     history: Mapping[str, list[Any]] = field(default_factory=dict)
     metrics: LevelMetrics | None = None
+
+    @property
+    def distance_to_rest(self) -> float | None:
+        """Of the farthest vertex [m]."""
+        return None if self.rest is None else self.rest.distance
+
+    @property
+    def part_to_rest(self) -> float | None:
+        """The same over the scene's size."""
+        return None if self.rest is None else self.rest.part
+
+    @property
+    def pushes(self) -> int | None:
+        """How often an unstable state was pushed on."""
+        return None if self.rest is None else self.rest.pushes
 
 
 @dataclass(frozen=True)
@@ -101,8 +132,12 @@ class Report:
 
 
 def _read_level(data: Mapping[str, Any]) -> LevelReport:
-    metrics = data.get("metrics")
-    return LevelReport(**{**data, "metrics": None if metrics is None else LevelMetrics(**metrics)})
+    metrics, rest = data.get("metrics"), data.get("rest")
+    known = {
+        "metrics": None if metrics is None else LevelMetrics(**metrics),
+        "rest": None if rest is None else RestReport(**rest),
+    }
+    return LevelReport(**{**data, **known})
 
 
 METRICS = tuple(entry.name for entry in fields(LevelMetrics))

@@ -132,9 +132,9 @@ class SceneProblem(Problem):
             self.elastic.append(self.strain_limit)
         self.potentials = [*self.elastic, *self._contact, *self.extra]
 
-    def lagged(self, x: Floats, v: Floats, h: float, motion: Floats) -> list[Potential]:
+    def lagged(self, x: Floats, v: Floats, h: float, motion: Floats, *, stick: float = 1.0) -> list[Potential]:
         """Friction and wind."""
-        out, speed = self._wind(x, v, h), self.scene.contact.friction_speed
+        out, speed = self._wind(x, v, h), stick * self.scene.contact.friction_speed
         rubbing = [
             lag_friction(source.contacts(x), x, mu=self._mu, plane=plane, speed=speed, h=h, motion=motion)
             for source, plane in self._rubbing

@@ -20,6 +20,7 @@ from plisse.progressive.feasibility import check_start
 from plisse.progressive.integrators import INTEGRATORS, Integrator, Statics
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.march import Pace, march, recall
+from plisse.progressive.rest import Aim, Rest
 from plisse.progressive.scene_problem import Extra, SceneProblem, lay_out_scene
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
@@ -90,12 +91,13 @@ class Session:
             raise SceneError("There is no state to refine yet: run a preview first.")
         return self._driven(self._refine(self.grid.levels[-1] + 1, last))
 
-    def settle(self, level: int, *, tol: float | None = None) -> Iterator[State]:
+    def settle(self, level: int, *, rest: float | None = None, tol: float | None = None) -> Iterator[State]:
         """States of one level on the way to its equilibrium, from its start or the last state that is known of it.
 
-        The method "plain" solves every step to the tolerance, all others make one Newton iteration a step.
+        rest: distance to rest, as a part of the scene's size, or tol: speed [m/s], in place of the scene's own. The
+        method "plain" solves every step to the tolerance, all others make one Newton iteration a step.
         """
-        return self._driven(self._settle(self._known(level), self.ladder.tol(level) if tol is None else tol))
+        return self._driven(self._settle(self._known(level), rest, tol))
 
     def animate(self, level: int | None = None) -> Iterator[State]:
         """States of a motion through time, on the finest level when none is given."""
@@ -127,7 +129,7 @@ class Session:
             if after.names != before.names or after.sizes != before.sizes:
                 check_start(problem, present=True)
             problem.check_distances()
-            grid.put(replace(state, x=x, v=np.zeros_like(x), converged=False, stalled=False, blocked=()))
+            grid.put(State(0, state.step, state.time, x, np.zeros_like(x), newton_iterations=state.newton_iterations))
         self.ladder, self.grid = ladder, grid
         self._tell(Changed(scene))
 
@@ -162,16 +164,18 @@ class Session:
         problem: SceneProblem,
         integrator: Integrator,
         *,
-        tol: float,
         last: int,
+        rest: Rest | None = None,
+        tol: float | None = None,
         placed: bool = False,
         resumed: bool = False,
     ) -> Generator[State]:
         """Marches on from the grid's last state of the problem's level, and tells of it."""
-        solver, self.problem = self.scene.solver, problem
+        most, self.problem = self.scene.solver.max_iterations, problem
         one = integrator.seeks_rest and self.scene.hierarchy.method != "plain"
-        pace = Pace(tol, last, 1 if one else solver.max_iterations, solver.max_iterations)
-        self._tell(LevelBegan(problem, tol, last, placed, resumed))
+        tol = self.ladder.tol(problem.level) if tol is None else tol
+        self._tell(LevelBegan(problem, Aim(tol, rest), last, placed, resumed))
+        pace = Pace(tol, last, 1 if one else most, most, rest)
         for state in march(problem, integrator, self.newton, self.clock, pace, self.grid):
             self._tell(Stepped(state))
             yield state
@@ -179,7 +183,7 @@ class Session:
         assert end is not None
         self._tell(LevelEnded(end))
 
-    def _settle(self, level: int, tol: float) -> Generator[State]:
+    def _settle(self, level: int, rest: float | None, tol: float | None) -> Generator[State]:
         self._open(level)
         start = self.grid.last(level)
         problem = self.ladder.problem(level, start=None if start is None else start.x)
@@ -190,8 +194,8 @@ class Session:
             problem.check_distances()
             self.grid.put(replace(start, x=x, converged=False, stalled=False))
         last = (0 if start is None else start.step) + self.scene.time.max_steps
-        integrator = Statics(self.scene.time.step)
-        yield from self._march(problem, integrator, tol=tol, last=last, placed=start is not None)
+        integrator, goal = Statics(self.scene.time.step), self.ladder.rest(rest) if tol is None else None
+        yield from self._march(problem, integrator, rest=goal, tol=tol, last=last, placed=start is not None)
 
     def _relieve(self, problem: SceneProblem, start: State) -> Generator[State, None, Floats]:
         """Positions below a strain limit that a change has put below what they are stretched to."""
@@ -236,14 +240,14 @@ class Session:
             yield replace(below, accepted=False)
         self.grid.put(State(level, 0, below.time, start.x, np.zeros_like(start.x)))
         integrator, most = Statics(h, target=start.target), self.scene.time.max_steps
-        yield from self._march(start.problem, integrator, tol=self.ladder.tol(level), last=most, placed=True)
+        yield from self._march(start.problem, integrator, rest=self.ladder.rest(), last=most, placed=True)
 
     def _animate(self, level: int) -> Generator[State]:
         self._open(level)
         time = self.scene.time
         integrator = INTEGRATORS[time.integrator](time.step)
         problem = self.ladder.problem(level)
-        yield from self._march(problem, integrator, tol=self.scene.solver.tol, last=time.steps)
+        yield from self._march(problem, integrator, tol=self.scene.solver.step_tol, last=time.steps)
 
     def _resume(self, at: Checkpoint, start: Floats | None, last: int) -> Generator[State]:
         level, time = at.state.level, self.scene.time
@@ -255,5 +259,5 @@ class Session:
         self.grid.put(at.state)
         static = time.mode == "static"
         integrator = Statics(time.step) if static else INTEGRATORS[time.integrator](time.step)
-        tol = self.ladder.tol(level)
-        yield from self._march(problem, integrator, tol=tol, last=last, placed=start is not None, resumed=True)
+        placed, rest = start is not None, self.ladder.rest()
+        yield from self._march(problem, integrator, rest=rest, last=last, placed=placed, resumed=True)

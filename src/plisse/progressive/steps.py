@@ -7,16 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from plisse.core.arrays import Floats, Ints
+from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
+from plisse.progressive.rest import Rest, farthest
+from plisse.solve.curvature import Curvature
 from plisse.solve.newton import Iterate, Newton
-from plisse.solve.problem import Problem
+from plisse.solve.problem import BALANCE, Problem, force_balance
 
 ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arrived [Li2020]
 PULL = 1e3  # first stiffness of the augmented Lagrangian, in units of mean mass / h²
 PULL_MOST = 1e9
 STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
+ROOM = 0.5  # part of the room before contact that coasting takes, where it would touch
+RESIDUAL, ITERATIONS = 0.1, 40  # of conjugate gradients on the exact Hessian
 SETTLED = 1e-2  # a body that a round moves by less than this part of the reach is held for good
 
 
@@ -30,6 +34,7 @@ class Step:
     h: float
     motion: Floats  # displacement that the last step made: a guess for this one
     lagged: Sequence[Potential]
+    stride: float = 1.0  # factor on the inertia's h
 
 
 def solve_step(
@@ -41,19 +46,89 @@ def solve_step(
     stop: float,
     max_iterations: int,
     bring_iterations: int,
+    rest: Rest | None = None,
+    coasted: int = 0,
 ) -> Iterator[Iterate]:
     """Newton iterates of one step; an augmented Lagrangian brings on scripted vertices that something holds back.
 
-    max_iterations: of the step itself; bring_iterations: of bringing scripted vertices to their places before it.
+    max_iterations: of the step itself; bring_iterations: of bringing scripted vertices to their places before it. rest:
+    where it is sought; coasted: iterations since motion was last carried on to no avail.
     """
-    inertia = Inertia(problem.mass, step.x_hat, step.h)
-    objective = Sum([inertia, *problem.potentials, *step.lagged], clock)
+    objective = step_objective(problem, step, clock)
     x, arrived = _start(problem, step, objective)
     if not arrived:
         for iterate in _bring(problem, newton, step, objective, x, stop=stop, max_iterations=bring_iterations):
             x = iterate.x
             yield replace(iterate, bringing=True)
-    yield from newton.iterate(objective, x, problem.free, stop=stop, max_iterations=max_iterations)
+    if rest is None:
+        yield from newton.iterate(objective, x, problem.free, stop=stop, max_iterations=max_iterations)
+    else:
+        yield from _seek_rest(problem, newton, step, objective, x, rest, coasted, max_iterations=max_iterations)
+
+
+def step_objective(problem: Problem, step: Step, clock: Clock) -> Sum:
+    """The incremental potential of a step."""
+    return Sum([Inertia(problem.mass, step.x_hat, step.stride * step.h), *problem.potentials, *step.lagged], clock)
+
+
+def _seek_rest(
+    problem: Problem,
+    newton: Newton,
+    step: Step,
+    objective: Sum,
+    x: Floats,
+    rest: Rest,
+    coasted: int,
+    *,
+    max_iterations: int,
+) -> Iterator[Iterate]:
+    """Newton iterates that carry a part of the motion on, until one moves nothing farther than rest allows.
+
+    Forces have to be balanced then, too.
+    """
+    motion = step.motion
+    for _ in range(max_iterations):
+        iterate = _coast(problem, newton, objective, x, rest.coast(coasted) * motion) if coasted else None
+        if iterate is not None and iterate.discarded:
+            yield iterate
+            iterate, coasted = None, 0
+        if iterate is None:
+            iterate = _iterate(newton, objective, x, problem.free)
+        motion, x, coasted = iterate.x - x, iterate.x, coasted + 1
+        moved = max(*farthest(problem.bodies, iterate.d), *farthest(problem.bodies, motion))
+        # what sticks is so stiff that hardly any way is left where forces are not balanced yet
+        done = moved <= rest.distance and force_balance(problem, x, step.lagged, objective.clock) < BALANCE
+        yield replace(iterate, converged=done)
+        if done or iterate.stalled:
+            return
+
+
+def _iterate(newton: Newton, objective: Sum, x: Floats, free: Bools) -> Iterate:
+    """One Newton iteration, with the exact Hessian where the one that is factorised is not even near it."""
+
+    def exact(x: Floats, p: Floats) -> Floats:
+        descent = Curvature(newton, objective, x).descend(residual=RESIDUAL, most=ITERATIONS)
+        return p if descent.negative else descent.d
+
+    refine = exact if objective.preconditions and free.any() else None
+    return next(newton.iterate(objective, x, free, stop=0.0, max_iterations=1, refine=refine))
+
+
+def _coast(problem: Problem, newton: Newton, objective: Sum, x: Floats, motion: Floats) -> Iterate | None:
+    """One Newton iteration from where motion leads to, None where something is in the way.
+
+    That place may be higher: a straight line leaves a curved valley, into which the iteration leads back. It is
+    discarded where it does not end lower than x.
+    """
+    p = np.where(problem.free[:, None], motion, 0.0)
+    room = objective.max_step(x, p)
+    y = frozen(x + (p if room == 1.0 else ROOM * room * p))
+    if not np.isfinite(objective.value(y)):
+        return None
+    iterate = _iterate(newton, objective, y, problem.free)
+    if objective.value(iterate.x) < objective.value(x):
+        return replace(iterate, stalled=False)
+    return replace(iterate, x=x, discarded=True)
 
 
 def _start(problem: Problem, step: Step, objective: Sum) -> tuple[Floats, bool]:

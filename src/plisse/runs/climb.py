@@ -76,9 +76,14 @@ class Run:
         return self.dynamic or not self.more or _is_good_start(at.state)
 
     def _is_looser(self, at: Checkpoint) -> bool:
-        """Whether it was solved to a looser tolerance than is asked for now, which is the finest level's."""
-        level = at.state.level
-        return level == self.session.finest and bool(at.notes["tol"] > self.session.ladder.tol(level))
+        """Whether it was brought less near to rest than is asked for now, which only the finest level is asked for."""
+        level, ladder, notes = at.state.level, self.session.ladder, at.notes
+        if level < self.session.finest:
+            return False
+        asked = ladder.rest()
+        if asked is None:
+            return bool(notes["rest"] is not None or notes["tol"] > ladder.tol(level))
+        return notes["rest"] is None or bool(notes["rest"] > asked.distance / asked.size)
 
     def climb(self, first: int, last: int) -> None:
         """To equilibrium, or through time, on the first level, and to equilibrium on those above it."""

@@ -11,9 +11,10 @@ from typing import TextIO
 
 from plisse.core.state import State
 from plisse.progressive.events import Event, LevelBegan, LevelOpened, Stepped
+from plisse.progressive.rest import Aim
 from plisse.runs.watch import Watch
 
-RECENT = 20  # steps that seconds a step and the trend of the residual are taken from
+RECENT = 20  # steps that seconds a step and the trend of what is left are taken from
 LIVE, PLAIN = 0.1, 5.0  # seconds from one line to the next, on a terminal and elsewhere
 BEAT, PLAIN_BEAT = 2.0, 60.0  # seconds of silence after which a sign of life is given
 
@@ -31,7 +32,7 @@ class ProgressLine:
         self._shown = self._heard = time.perf_counter()
         self._last, self._width = "working", 0
         self._lock, self._over = threading.Lock(), threading.Event()
-        self.begin(tol=0.0, watch=None, began=self._shown)
+        self.begin(aim=None, watch=None, began=self._shown)
         if not quiet:
             threading.Thread(target=self._beat, daemon=True).start()
 
@@ -40,19 +41,19 @@ class ProgressLine:
         if isinstance(event, LevelOpened):
             self._began = time.perf_counter()
         elif isinstance(event, LevelBegan):
-            self.begin(tol=event.tol, watch=Watch.of(event.problem, tol=event.tol), began=self._began)
+            self.begin(aim=event.aim, watch=Watch.of(event.problem, aim=event.aim), began=self._began)
         elif isinstance(event, Stepped):
             self.show(event.state)
 
-    def begin(self, *, tol: float, watch: Watch | None, began: float) -> None:
-        """A level begins: its tolerance [m/s], who looks for reasons where it makes no progress, and when it began."""
-        self._tol, self._watch, self._began = tol, watch, began
-        self._ends: deque[tuple[float, float]] = deque(maxlen=RECENT + 1)  # clock and residual after each step
+    def begin(self, *, aim: Aim | None, watch: Watch | None, began: float) -> None:
+        """A level begins: what ends it, who looks for reasons where it makes no progress, and when it began."""
+        self._aim, self._watch, self._began = aim, watch, began
+        self._ends: deque[tuple[float, float]] = deque(maxlen=RECENT + 1)  # clock, and what is left, after each step
 
     def show(self, state: State) -> None:
         now = self._heard = time.perf_counter()
         if state.accepted:
-            self._ends.append((now, state.residual))
+            self._ends.append((now, self._left(state)))
         hint = self._watch.see(state) if self._watch is not None else None
         if hint is not None:
             self.say(hint)
@@ -62,22 +63,23 @@ class ProgressLine:
         self._last = self._describe(state, self._seconds_a_step(now))
         self._print(self._last)
 
+    def _left(self, state: State) -> float:
+        return math.inf if self._aim is None else self._aim.left(state)
+
     def _describe(self, state: State, each: float) -> str:
         level = f"level {state.level}" + (f"/{self._levels - 1}" if self._levels > 1 else "")
         step = f"step {state.step}{f'/{self._steps}' if self._steps else ''}"
         balance = f"  balance {state.force_balance:.3f}" if math.isfinite(state.force_balance) else ""
         balance = "" if self._steps else balance
+        left = "" if self._aim is None else self._aim.describe(state)
         eta = f"{each:.2g} s/step  ETA {self._remaining(state, each)}"
         long = (
-            f"{level}  {step}  newton {state.newton_iteration}  |d|/(h√n) {state.residual:.2e}{balance}  "
+            f"{level}  {step}  newton {state.newton_iteration}  {left}{balance}  "
             f"contacts {state.contacts}  α {state.step_length:.2g}  {eta}"
         )
         if len(long) < self._columns():
             return long
-        return (
-            f"{level} {step} it {state.newton_iteration} r {state.residual:.1e} c {state.contacts} "
-            f"α {state.step_length:.2g} {eta}"
-        )
+        return f"{level} {step} it {state.newton_iteration} {left} c {state.contacts} α {state.step_length:.2g} {eta}"
 
     def _columns(self) -> int:
         """How much fits into one line of the terminal; elsewhere anything does."""
@@ -105,14 +107,14 @@ class ProgressLine:
         return max(mean, now - self._ends[-1][0])
 
     def _remaining(self, state: State, each: float) -> str:
-        """Time to the level's end: by the steps left, in statics by how fast the residual falls."""
+        """Time to the level's end: by the steps left, in statics by how fast the way that is left gets shorter."""
         if self._steps:
             return _duration(each * (self._steps - state.step))
-        if len(self._ends) < 5 or not state.residual > self._tol > 0.0:
-            return "–"
-        logs = [math.log(residual) for _, residual in self._ends if 0.0 < residual < math.inf]
+        logs = [math.log(left) for _, left in self._ends if 0.0 < left < math.inf]
         fall = (logs[0] - logs[-1]) / max(len(logs) - 1, 1) if logs else 0.0
-        return f"~{_duration(each * math.log(state.residual / self._tol) / fall)}" if fall > 1e-3 else "–"
+        if len(logs) < 5 or not logs[-1] > 0.0 or not fall > 1e-3:
+            return "–"
+        return f"~{_duration(each * logs[-1] / fall)}"
 
     def say(self, text: str) -> None:
         """A line that stays."""

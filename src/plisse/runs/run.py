@@ -93,6 +93,7 @@ def refine_run(
     folder: str | Path,
     *,
     threads: int,
+    rest: float | None = None,
     tol: float | None = None,
     levels: int | None = None,
     to_level: int | None = None,
@@ -102,7 +103,7 @@ def refine_run(
     progress: TextIO | None = None,
     quiet: bool = False,
 ) -> Report:
-    """Continues a run from where it is: to a tighter tol on its finest level, to further levels, or to its end.
+    """Continues a run from where it is: nearer to rest on its finest level, to further levels, or to its end.
 
     Coarser levels are not repeated, unless overrides like `contact.friction=0.5` change the scene: then level 0 goes on
     from its last state with the new values, and the finer levels are found anew.
@@ -111,7 +112,7 @@ def refine_run(
     folder = Path(folder)
     store = RunStore.open(folder)
     with lock_run(folder):
-        scene = _refined(store.read_scene(), folder, tol=tol, levels=levels)
+        scene = _refined(store.read_scene(), folder, rest=rest, tol=tol, levels=levels)
         geometry = store.read_geometry()
         check_geometry(scene, geometry, to_level=to_level, any_size=any_size)
         spec = store.read_spec()
@@ -143,7 +144,7 @@ def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_
         apply_override(data, override)
     with inside(f"{store.folder} with --set {' --set '.join(overrides)}"):
         scene = scene_from_dict(data, Path(spec.base or store.folder))
-        _refined(scene, store.folder, tol=None, levels=None)
+        _refined(scene, store.folder)
         session.change(scene)
         check_geometry(session.scene, session.ladder.given, any_size=any_size)
     store.renew(scene_to_dict(session.scene), session.ladder.given)
@@ -174,8 +175,10 @@ def _say_drawn(session: Session, line: ProgressLine | None) -> Callable[[State, 
     return say
 
 
-def _refined(scene: Scene, folder: Path, *, tol: float | None, levels: int | None) -> Scene:
-    """A run's scene with another tolerance and number of levels."""
+def _refined(
+    scene: Scene, folder: Path, *, rest: float | None = None, tol: float | None = None, levels: int | None = None
+) -> Scene:
+    """A run's scene with another end of its finest level and number of levels."""
     if scene.time.mode == "dynamic":
         raise SceneError(
             f"{folder} is a dynamic run, which cannot be refined: continue it with `plisse run SCENE --out {folder} "
@@ -189,11 +192,23 @@ def _refined(scene: Scene, folder: Path, *, tol: float | None, levels: int | Non
     has = scene.hierarchy.levels
     if levels is not None and levels <= has:
         raise SceneError(f"{folder} already has {has} levels: ask for more, e.g. --levels {has + 1}.")
-    if tol is not None and tol > scene.solver.tol:
-        raise SceneError(
-            f"--tol {tol:g} is looser than {scene.solver.tol:g}, to which {folder} is solved: give a smaller one."
-        )
-    solver = scene.solver if tol is None else replace(scene.solver, tol=tol)
+    solver, was_tol = scene.solver, scene.ends_by_tolerance
+    if rest is not None and tol is not None:
+        raise SceneError("--rest and --tol are two ways to end a level: give one of them.")
+    if rest is not None:
+        if not was_tol and rest > solver.rest:
+            raise SceneError(
+                f"--rest {rest:g} is looser than {solver.rest:g}, to which {folder} is solved: give a smaller one."
+            )
+        if scene.hierarchy.preset == "paper":
+            raise SceneError('--rest: hierarchy.preset = "paper" ends levels by solver.tol; use --tol.')
+        solver = replace(solver, rest=rest, tol=None)
+    if tol is not None:
+        if was_tol and tol > solver.step_tol:
+            raise SceneError(
+                f"--tol {tol:g} is looser than {solver.step_tol:g}, to which {folder} is solved: give a smaller one."
+            )
+        solver = replace(solver, tol=tol)
     return replace(scene, solver=solver, hierarchy=replace(scene.hierarchy, levels=levels or has))
 
 

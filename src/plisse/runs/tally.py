@@ -11,11 +11,12 @@ import numpy as np
 from plisse.contact.check import Detector
 from plisse.core.potential import Clock
 from plisse.core.state import Checkpoint, State
-from plisse.progressive.report import LevelReport
+from plisse.progressive.report import LevelReport, RestReport
+from plisse.progressive.rest import Aim
 from plisse.solve.newton import Newton
 from plisse.solve.problem import Problem
 
-HISTORY = ("residual", "energy", "force_balance", "contacts", "step_length")
+HISTORY = ("distance", "residual", "energy", "force_balance", "contacts", "step_length")
 PARTS = ("elastic", "contact", "ccd", "linear")
 LINEAR = ("symbolic", "numeric", "solve")
 
@@ -71,7 +72,7 @@ class Tally:
 class LevelRun:
     """A level at work. state: after its last complete step; began: when, on the clock of perf_counter [s].
 
-    last: number of the last step; tol: its tolerance [m/s]; placed: whether its problem was made with start positions.
+    last: number of the last step; aim: what ends it; placed: whether its problem was made with start positions.
     """
 
     tally: Tally
@@ -80,7 +81,7 @@ class LevelRun:
     state: State
     began: float
     last: int
-    tol: float
+    aim: Aim
     placed: bool
     lap: float = field(default_factory=time.perf_counter)
 
@@ -109,6 +110,7 @@ class LevelRun:
             "newton": state.newton_iterations,
             "converged": state.converged,
             **{name: getattr(state, name) for name in HISTORY},
+            "distance": state.distance if state.distances else None,
             "seconds": round(lap, 6),
             "wall": round(now - self.began, 6),
             "split": {part: round(self.clock.seconds[part], 6) for part in (*PARTS, *LINEAR)},
@@ -123,7 +125,10 @@ class LevelRun:
         notes = {
             "counts": asdict(self.tally.counts),
             "last": self.last,
-            "tol": self.tol,
+            "tol": self.aim.tol,
+            "rest": None if self.aim.rest is None else self.aim.rest.distance / self.aim.rest.size,
+            "size": None if self.aim.rest is None else self.aim.rest.size,
+            "bodies": problem.bodies.names[: problem.bodies.simulated],
             "placed": self.placed,
             "ended": ended,
             "vertices": problem.bodies.n_simulated,
@@ -137,6 +142,14 @@ class LevelRun:
             self.newton.memory,
             notes,
         )
+
+
+def _report_rest(state: State, notes: dict[str, Any]) -> RestReport | None:
+    if notes["rest"] is None:
+        return None
+    size = notes["size"]
+    bodies = dict(zip(notes["bodies"], state.distances, strict=False))
+    return RestReport(state.distance, state.distance / size, notes["rest"], bodies, state.pushes)
 
 
 def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) -> LevelReport:
@@ -156,6 +169,7 @@ def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) 
         stalled=state.stalled,
         converged=counts.unconverged == 0 if dynamic else state.converged,
         residual=state.residual,
+        rest=_report_rest(state, notes),
         force_balance=state.force_balance,
         energy=state.energy,
         intersections=counts.intersections,

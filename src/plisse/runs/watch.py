@@ -9,13 +9,14 @@ import numpy as np
 
 from plisse.core.arrays import Floats
 from plisse.core.state import State
+from plisse.progressive.rest import Aim
 from plisse.progressive.scene_problem import SceneProblem
 from plisse.scene.geometry import scene_size
 from plisse.scene.scene import Scene
 
 SHORT, SHORT_STEPS = 1e-3, 8  # a step length below this, so many iterates in a row, has collapsed
 HELD_STEPS = 5  # steps in a row that scripted vertices are held back
-PATIENCE = 60  # steps of statics in which the residual should fall
+PATIENCE = 60  # steps of statics in which a state should come nearer to rest
 AWAY = 1.0  # what moves further than this part of the scene's size meanwhile falls or slides away
 FALL = 0.8  # to this part of what it was at least
 
@@ -24,7 +25,7 @@ class Watch:
     """Sees all states of one level and reports each reason once.
 
     dhat: reach of contact [m]; last_key: time after which nothing is led any more [s]; places: names some vertices,
-    e.g. "12, 14 of cloth"; tol: of the level [m/s]; size: of the scene [m].
+    e.g. "12, 14 of cloth"; aim: what ends the level; size: of the scene [m].
     """
 
     def __init__(
@@ -34,28 +35,28 @@ class Watch:
         last_key: float,
         places: Callable[[tuple[int, ...]], str],
         *,
-        tol: float,
+        aim: Aim,
         size: float,
     ) -> None:
-        self._scene, self._dhat, self._last_key, self._places, self._tol = scene, dhat, last_key, places, tol
+        self._scene, self._dhat, self._last_key, self._places, self._aim = scene, dhat, last_key, places, aim
         self._size, self._told = size, set[str]()
         self._short = self._held = 0
         self._recent: Floats | None = None
-        self._residuals: deque[float] = deque(maxlen=2 * PATIENCE)
+        self._left: deque[float] = deque(maxlen=2 * PATIENCE)
         self._earlier: Floats | None = None  # positions some steps ago (n, 3) [m], to see what goes away
 
     @classmethod
-    def of(cls, problem: SceneProblem, *, tol: float) -> Watch:
-        """The watch over a level's problem that is solved to a tolerance [m/s]."""
+    def of(cls, problem: SceneProblem, *, aim: Aim) -> Watch:
+        """The watch over a level's problem."""
         places, size = problem.bodies.name_vertices, scene_size([problem.shells])
-        return cls(problem.scene, problem.reach, problem.last_key, places, tol=tol, size=size)
+        return cls(problem.scene, problem.reach, problem.last_key, places, aim=aim, size=size)
 
     def see(self, state: State) -> str | None:
         """A sentence the first time that a reason shows, None otherwise."""
         self._short = self._short + 1 if state.step_length < SHORT else 0
         if state.accepted:
             self._held = self._held + 1 if state.missed > self._dhat else 0
-            self._residuals.append(state.residual)
+            self._left.append(self._aim.left(state))
             if state.step % PATIENCE == 0:
                 self._earlier, self._recent = self._recent, state.x
         for name, reason in (
@@ -87,12 +88,12 @@ class Watch:
         )
 
     def _cycling(self, state: State) -> str | None:
-        seen = self._residuals
+        seen = self._left
         if self._scene.time.mode != "static" or len(seen) < 2 * PATIENCE or state.time < self._last_key:
             return None
         values = list(seen)
         before, now = min(values[:PATIENCE]), min(values[PATIENCE:])
-        if now <= max(FALL * before, self._tol):
+        if now <= max(FALL * before, 1.0):
             return None
         if self._earlier is not None:
             way = np.linalg.norm(state.x - self._earlier, axis=1)
@@ -102,15 +103,13 @@ class Watch:
                     "nothing holds that part; add a pin, a floor, a collider below it or friction, or leave it out "
                     "with object."
                 )
-        settings = self._scene.contact
         rough = any(self._scene.friction_of(shell) > 0.0 for shell in self._scene.shells)
+        stays = f"it has come no nearer to rest for {PATIENCE} steps ({self._aim.describe(state)})"
+        looser = "solver.tol" if self._aim.rest is None else "solver.rest"
         if rough and state.contacts:
+            speed = self._scene.contact.friction_speed
             return (
-                f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: contacts alternate between sticking "
-                f"and slipping; try a larger contact.friction_speed than {settings.friction_speed:g} m/s, a smaller "
-                "time.h, or a larger solver.tol."
+                f"{stays}: contacts alternate between sticking and slipping; try a larger contact.friction_speed than "
+                f"{speed:g} m/s, a smaller time.h, or a larger {looser}."
             )
-        return (
-            f"the residual has stayed at {now:.2g} m/s for {PATIENCE} steps: the shape oscillates or "
-            "creeps; try a smaller time.h, or a larger solver.tol."
-        )
+        return f"{stays}: the shape oscillates or creeps; try a smaller time.h, or a larger {looser}."

@@ -140,6 +140,12 @@ class Scene(Record):
         return self.contact.friction if body.friction is None else body.friction
 
     @property
+    def ends_by_tolerance(self) -> bool:
+        """Whether `solver.tol` decides: in dynamics, and where statics is to end as published and not at rest."""
+        published = self.hierarchy.preset == "paper" or self.hierarchy.method == "plain"
+        return self.solver.tol is not None or published or self.time.mode == "dynamic"
+
+    @property
     def last_key(self) -> float:
         """Time [s] after which no value changes."""
         return max((keyed.times[-1] for keyed in self.keyed), default=0.0)

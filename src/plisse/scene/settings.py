@@ -6,6 +6,7 @@ from typing import Any
 from plisse.core.errors import SceneError
 from plisse.core.record import Record, choice, count, flag, number
 
+DEFAULT_TOL = 0.01  # m/s
 MOST_STEPS = 10_000_000  # of motion: a slip of the keyboard beyond that
 
 
@@ -61,10 +62,21 @@ def choose_lengths(contact: Contact, *, thinnest: float, size: float) -> tuple[f
 class Solver(Record):
     """Newton's method and the linear solver."""
 
-    tol: float = number(
+    rest: float = number(
+        None,
+        "statics ends where no vertex is farther from rest than this part of the scene's size; size is the diagonal of "
+        "the shells' rest shapes over √3",
+        default=2e-4, above=0, below=1,
+    )  # fmt: skip
+    tol: float | None = number(
         "m/s",
-        "ε in ‖d‖ ≤ √n h ε; with several levels, that of the finest, see `hierarchy.coarse_tol`",
-        default=0.01, above=0,
+        "ε in ‖d‖ ≤ √n h ε: to that a step of dynamics is solved. Where it is given, statics ends by it as well, as "
+        "published, in place of `rest`; with several levels, that of the finest, see `hierarchy.coarse_tol`",
+        default=None, shown="0.01", above=0,
+    )  # fmt: skip
+    leave_saddles: bool = flag(
+        "push a state that is at rest but unstable, e.g. a flat sheet under compression, to a lower one; `false` keeps "
+        "it", default=True,
     )  # fmt: skip
     max_iterations: int = count(
         "Newton iterations per step (statics makes one, unless `hierarchy.method` is `\"plain\"`), and of moving "
@@ -83,6 +95,11 @@ class Solver(Record):
         ("auto", "double", "mixed"),
         default="auto",
     )
+
+    @property
+    def step_tol(self) -> float:
+        """ε in use [m/s]."""
+        return DEFAULT_TOL if self.tol is None else self.tol
 
     def check(self) -> None:
         if self.precision == "mixed" and self.linear in ("superlu", "cholmod"):

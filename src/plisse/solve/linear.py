@@ -84,6 +84,10 @@ class Mixed:
             self._fall_back()
         return self._double.solve(rhs)
 
+    def precondition(self, r: Floats) -> Floats:
+        """About A⁻¹ r for r (n,), at the least cost."""
+        return self._preconditioner.apply(r[None])[0] if self._iterates else self._double.solve(r)
+
     def _fall_back(self) -> None:
         """Factorises the present matrix in double precision."""
         self._iterates = False

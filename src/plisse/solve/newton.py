@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,7 +15,7 @@ from plisse.core.potential import Clock, Hessian, Pattern, Sum, frozen
 from plisse.core.state import Couplings
 from plisse.solve.factors import NotPositiveDefinite
 from plisse.solve.guard import check_linear_system, start_value
-from plisse.solve.linear import LinearSolver, make_solver
+from plisse.solve.linear import LinearSolver, Mixed, make_solver
 
 ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
 BLOCKED = 1e-3  # a step that its filters cut below this is blocked: they are asked by what
@@ -26,22 +26,28 @@ Taken = tuple[Floats, float, float, int]  # x, objective, step and trials of an 
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """One Newton iteration: x after it, objective [J], ‖d‖₂ [m], the step taken and what its filters allowed.
+    """One Newton iteration: x after it, objective [J], d (n, 3) [m], the step taken and what its filters allowed.
 
-    bringing: it leads scripted vertices to their places, ahead of the step itself. blocked: vertices of the stencil
-    that leaves a step hardly any room.
+    bringing: it leads scripted vertices to their places, ahead of the step itself. discarded: it did not lower the
+    energy, and the step starts again without it. blocked: vertices of the stencil that leaves a step hardly any room.
     """
 
     x: Floats
     value: float
-    direction: float
+    d: Floats
     step: float
     allowed: float
     trials: int
     converged: bool
     stalled: bool = False
     bringing: bool = False
+    discarded: bool = False
     blocked: tuple[int, ...] = ()
+
+    @property
+    def direction(self) -> float:
+        """‖d‖₂ [m]."""
+        return float(np.linalg.norm(self.d))
 
 
 class Newton:
@@ -81,8 +87,19 @@ class Newton:
         keys = np.sort(np.concatenate([base.keys, memory.keys]))
         self._pattern = Pattern(base.free_index, keys) if len(memory.keys) else base
 
-    def iterate(self, objective: Sum, x: Floats, free: Bools, *, stop: float, max_iterations: int) -> Iterator[Iterate]:
+    def iterate(
+        self,
+        objective: Sum,
+        x: Floats,
+        free: Bools,
+        *,
+        stop: float,
+        max_iterations: int,
+        refine: Callable[[Floats, Floats], Floats] | None = None,
+    ) -> Iterator[Iterate]:
         """Minimises over the free vertices until ‖d‖₂ ≤ stop; the last iterate is marked converged or stalled.
+
+        refine: makes a better direction of the one at x.
 
         The direction that ends the solve is still taken: what a step adds to the speed may be less than the tolerance
         and must not be lost. Yielded arrays are read-only.
@@ -91,16 +108,16 @@ class Newton:
         value = start_value(objective, x, free)
         for _ in range(max_iterations):
             p = self.direction(objective, x, free)
-            norm = float(np.linalg.norm(p))
-            done = norm <= float(stop)
+            p = p if refine is None else refine(x, p)
+            done = float(np.linalg.norm(p)) <= float(stop)
             allowed = objective.max_step(x, p)
             blocked = _blocking(objective.limits(x, p)) if allowed < BLOCKED else ()
-            taken = self._search(objective, x, p, value, allowed)
+            taken = search(objective, x, p, value, allowed)
             if taken is None:
-                yield Iterate(x, value, norm, 0.0, allowed, HALVINGS, done, stalled=not done, blocked=blocked)
+                yield Iterate(x, value, p, 0.0, allowed, HALVINGS, done, stalled=not done, blocked=blocked)
                 return
             x, value, step, trials = taken
-            yield Iterate(x, value, norm, step, allowed, trials, done, blocked=blocked)
+            yield Iterate(x, value, p, step, allowed, trials, done, blocked=blocked)
             if done:
                 return
 
@@ -132,11 +149,32 @@ class Newton:
         assert self._pattern is not None
         values = self._pattern.assemble(hessian, fixed=fixed)
         if values is None:
-            moving = [block.nodes for block in hessian.blocks if not any(block.nodes is nodes for nodes in fixed)]
-            self._pattern = self._base.including([*moving, *objective.soon(x)])
+            self._pattern = self._base.including([*_moving(hessian, fixed), *objective.soon(x)])
             values = self._pattern.assemble(hessian, fixed=fixed)
             assert values is not None
         return values
+
+    @property
+    def unknowns(self) -> Ints:
+        """Vertices that the last matrix was about."""
+        assert self._pattern is not None
+        return self._pattern.rows.astype(np.int32)
+
+    def precondition(self, r: Floats) -> Floats:
+        """About H⁻¹ r for the Hessian H that was factorised last and r of its unknowns, shape (3m,)."""
+        return self._solver.precondition(r) if isinstance(self._solver, Mixed) else self._solver.solve(r)
+
+    def matrix(self, objective: Sum, hessian: Hessian) -> tuple[Pattern, Floats]:
+        """Pattern and values of another Hessian of the same unknowns; what was factorised stays."""
+        assert self._pattern is not None and self._base is not None
+        fixed = tuple(objective.stencils())
+        pattern = self._pattern
+        values = pattern.assemble(hessian, fixed=fixed)
+        if values is None:
+            pattern = self._base.including(_moving(hessian, fixed))
+            values = pattern.assemble(hessian, fixed=fixed)
+            assert values is not None
+        return pattern, values
 
     def _solve(self, values: Floats, rhs: Floats, clock: Clock) -> Floats:
         assert self._pattern is not None
@@ -167,22 +205,28 @@ class Newton:
                 values[diagonal] += grown - shift
                 shift = grown
 
-    def _search(self, objective: Sum, x: Floats, p: Floats, value: float, step: float) -> Taken | None:
-        """Halves the step until the objective does not rise."""
-        for trial in range(1, HALVINGS + 1):
-            x_trial = frozen(x + step * p)
-            if trial > 1 and np.array_equal(x_trial, x):
-                return None
-            value_trial = objective.value(x_trial)
-            if math.isfinite(value_trial) and value_trial <= value + ROUNDING * objective.size:
-                return x_trial, value_trial, step, trial
-            step *= 0.5
-        return None
+
+def search(objective: Sum, x: Floats, p: Floats, value: float, step: float) -> Taken | None:
+    """Halves a step along p until the objective is not above its value at x."""
+    for trial in range(1, HALVINGS + 1):
+        x_trial = frozen(x + step * p)
+        if trial > 1 and np.array_equal(x_trial, x):
+            return None
+        value_trial = objective.value(x_trial)
+        if math.isfinite(value_trial) and value_trial <= value + ROUNDING * objective.size:
+            return x_trial, value_trial, step, trial
+        step *= 0.5
+    return None
 
 
 def make_newton(linear: str = "auto", *, precision: str = "auto", threads: int = 1) -> Newton:
     """Newton's method on the named linear solver; linear and precision: as in a scene's [solver]."""
     return Newton(make_solver(linear, precision=precision, threads=threads))
+
+
+def _moving(hessian: Hessian, fixed: Sequence[Ints]) -> list[Ints]:
+    """Stencils of the blocks whose vertices are not always the same."""
+    return [block.nodes for block in hessian.blocks if not any(block.nodes is nodes for nodes in fixed)]
 
 
 def _digest(free: Bools, fixed: Sequence[Ints]) -> str:

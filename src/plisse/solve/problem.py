@@ -16,6 +16,8 @@ from plisse.core.mesh import Mesh
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.strain_limit import StrainLimit
 
+BALANCE = 0.02  # equilibrium asks for a resultant below this part of the applied load
+
 
 @dataclass(frozen=True, eq=False)
 class Scripted:
@@ -67,8 +69,11 @@ class Problem:
         """The problem with everything that is keyed in time as it is at t [s]."""
         return self
 
-    def lagged(self, x: Floats, v: Floats, h: float, motion: Floats) -> list[Potential]:
-        """Potentials that are lagged at the start x, v of a step of h [s]; motion: the displacement to expect [m]."""
+    def lagged(self, x: Floats, v: Floats, h: float, motion: Floats, *, stick: float = 1.0) -> list[Potential]:
+        """Potentials that are lagged at the start x, v of a step of h [s].
+
+        motion: the displacement to expect [m]; stick: factor on the slip below which friction sticks.
+        """
         return []
 
     # --- what is prescribed -------------------------------------------------------------------------------------------
