@@ -308,7 +308,7 @@ def check_hem(found: Outcome) -> None:
     hem = x[r > 0.69]
     assert len(hem) > 40 and hem[:, 2] == pytest.approx(0.46, abs=0.03)
     # in few folds that swing far out and in, on both levels
-    assert np.ptp(np.linalg.norm(hem[:, :2], axis=1)) > 0.15
+    assert np.ptp(np.linalg.norm(hem[:, :2], axis=1)) > 0.14
     assert all(6 <= level["metrics"]["folds"] <= 13 for level in found.levels)
     assert np.abs(x[:, :2].mean(axis=0)).max() < 0.01
 

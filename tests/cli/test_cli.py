@@ -82,7 +82,8 @@ def test_a_scene_of_two_levels_leaves_both_behind(
     assert (out / "preview.png").read_bytes() == (out / "level-1" / "picture.png").read_bytes()
     assert (out / "levels.png").read_bytes()[:4] == b"\x89PNG"
     said = capsys.readouterr().out
-    assert f"in equilibrium after {coarse['steps']} + {fine['steps']} steps" in said and "levels.png" in said
+    assert f"of the size) after {coarse['steps']} + {fine['steps']} steps" in said and "levels.png" in said
+    assert "in equilibrium (" in said and " mm from rest, " in said
     assert main(["export", str(out), "--format", "ply", "--out", str(tmp_path / "ply")]) == 0
     assert len(read_mesh(tmp_path / "ply" / "frame-0001.ply")[0]) == fine["vertices"]
 

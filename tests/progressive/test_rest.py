@@ -175,7 +175,7 @@ def test_a_run_starts_where_another_ended(tmp_path: Path, monkeypatch: pytest.Mo
     np.testing.assert_array_equal(second.read_frame(0, 0), at.state.x)
     # an equilibrium already
     again = second.read_checkpoint(0)
-    assert again is not None and again.state.step == 1
+    assert again is not None and again.state.converged and again.state.step <= 2
     np.testing.assert_allclose(again.state.x, at.state.x, atol=1e-4)
     # and on in time, from the side
     moving = ["--set", "time.mode=dynamic", "--set", "time.duration=0.1", "--set", "shell.velocity=[1, 0, 0]"]

@@ -16,6 +16,7 @@ from plisse.progressive.report import LevelMetrics, LevelReport, Report
 
 CURVATURES = {"mean": "mean", "gaussian": "Gaussian", "larger": "larger principal", "smaller": "smaller principal"}
 CURVATURE_UNIT = "distance [1; Gaussian 1/m²]"
+OF_REST = ("distance to rest [m]", "distance to rest / size", "pushes off a saddle")
 HISTORY = (
     ("distance", "distance to rest [m]", True),
     ("residual", "residual ‖d‖/(h√n) [m/s]", True),
@@ -132,7 +133,8 @@ def _table(levels: Sequence[LevelReport]) -> str:
         values = [(of.curvature_distance_to_finest or {}).get(key) for of in metrics]
         if any(value is not None for value in values):
             rows.append((f"curvature distance to finest, {name} [{'1/m²' if key == 'gaussian' else '1'}]", values))
-    rows = [(name, values) for name, values in rows if any(value is not None for value in values)]
+    by_tolerance = all(level.rest is None for level in levels)
+    rows = [(name, values) for name, values in rows if not (by_tolerance and name in OF_REST)]
     heads = "".join(f"<th scope=col>level {level.level}</th>" for level in levels)
     body = "\n".join(
         f"<tr><th scope=row>{name}</th>{''.join(_cell(name, value) for value in values)}</tr>" for name, values in rows

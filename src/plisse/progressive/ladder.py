@@ -162,6 +162,12 @@ class Ladder:
         """The same along a smooth surface."""
         return self.hierarchy.smooth_between(coarse, fine, bodies=len(self.given.shells))
 
+    @property
+    def h(self) -> float:
+        """The time step in use [s]."""
+        scene = self.scene
+        return scene.time.step_of(scene_size(self.given.shells), keyed=scene.leads or scene.last_key > 0.0)
+
     def tol(self, level: int) -> float:
         """The tolerance of a level [m/s]: that of the finest one, and where each is solved for its own sake."""
         settings, tol = self.scene.hierarchy, self.scene.solver.step_tol

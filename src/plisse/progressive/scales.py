@@ -8,7 +8,7 @@ import numpy as np
 
 from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.scene import Scene
-from plisse.scene.settings import choose_lengths
+from plisse.scene.settings import FRICTION_SPEED, choose_lengths, froude_scale
 
 # the barrier's reference pressure as a multiple of the scene's own load per area
 LOAD_FACTOR = {"static": 200.0, "dynamic": 40.0}
@@ -18,7 +18,7 @@ MIDWAY = 0.5  # part of dhat at which the reference pressure is reached
 
 
 def settle_contact(scene: Scene, geometry: Geometry) -> Scene:
-    """The scene with contact.offset, dhat and stiffness filled in where it leaves them open."""
+    """The scene with contact.offset, dhat, stiffness and friction_speed filled in where it leaves them open."""
     settings = scene.contact
     size = scene_size(geometry.shells)
     thinnest = min(material.thickness for shell in scene.shells for material in shell.materials)
@@ -28,7 +28,11 @@ def settle_contact(scene: Scene, geometry: Geometry) -> Scene:
         # what is keyframed counts with the heaviest of its loads
         times = {time for keyed in scene.keyed for time in keyed.times}
         stiffness = max(_reference_pressure(scene.at(t), geometry, size, dhat) for t in times or (0.0,))
-    return replace(scene, contact=replace(settings, offset=offset, dhat=dhat, stiffness=stiffness))
+    speed = settings.friction_speed
+    if speed is None:
+        speed = FRICTION_SPEED * (froude_scale(size) if scene.time.mode == "static" else 1.0)
+    chosen = replace(settings, offset=offset, dhat=dhat, stiffness=stiffness, friction_speed=speed)
+    return replace(scene, contact=chosen)
 
 
 def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: float) -> float:
@@ -45,9 +49,7 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
     load += max((abs(s.pressure.value) for s in scene.shells if s.pressure), default=0.0)
     if scene.wind is not None:
         load += 0.5 * scene.wind.air_density * float(np.dot(scene.wind.velocity, scene.wind.velocity))
-    pins = [pin for shell in scene.shells for pin in shell.pins]
-    moving = any(c.motion or (c.mesh is not None and c.mesh.sequence is not None) for c in scene.colliders)
-    if moving or any(pin.motion for pin in pins):
+    if scene.leads:
         # handles and moving colliders load contact through the membrane's tension
         load += PULL_STRAIN * max(m.E * m.thickness for m in materials) / size
     factor = LOAD_FACTOR[scene.time.mode]

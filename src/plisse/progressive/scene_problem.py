@@ -134,9 +134,10 @@ class SceneProblem(Problem):
 
     def lagged(self, x: Floats, v: Floats, h: float, motion: Floats, *, stick: float = 1.0) -> list[Potential]:
         """Friction and wind."""
-        out, speed = self._wind(x, v, h), stick * self.scene.contact.friction_speed
+        out, speed = self._wind(x, v, h), self.scene.contact.friction_speed
+        assert speed is not None
         rubbing = [
-            lag_friction(source.contacts(x), x, mu=self._mu, plane=plane, speed=speed, h=h, motion=motion)
+            lag_friction(source.contacts(x), x, mu=self._mu, plane=plane, speed=stick * speed, h=h, motion=motion)
             for source, plane in self._rubbing
         ]
         return [*(part for parts in rubbing for part in parts), *out]

@@ -194,7 +194,7 @@ class Session:
             problem.check_distances()
             self.grid.put(replace(start, x=x, converged=False, stalled=False))
         last = (0 if start is None else start.step) + self.scene.time.max_steps
-        integrator, goal = Statics(self.scene.time.step), self.ladder.rest(rest) if tol is None else None
+        integrator, goal = Statics(self.ladder.h), self.ladder.rest(rest) if tol is None else None
         yield from self._march(problem, integrator, rest=goal, tol=tol, last=last, placed=start is not None)
 
     def _relieve(self, problem: SceneProblem, start: State) -> Generator[State, None, Floats]:
@@ -202,7 +202,7 @@ class Session:
         x, limit = start.x, problem.strain_limit
         if limit is None or not limit.broken(x).any():
             return x
-        h = self.scene.time.step
+        h = self.ladder.h
         for relieved in relieve_strain(problem, self.newton, self.clock, x, None, (problem.free,), h=h):
             x = relieved
             yield replace(start, x=x, accepted=False)
@@ -222,7 +222,7 @@ class Session:
         self._open(level)
         below = self.grid.last(level - 1)
         assert below is not None
-        hierarchy, h = self.ladder.hierarchy, self.scene.time.step
+        hierarchy, h = self.ladder.hierarchy, self.ladder.h
         progressive = self.scene.hierarchy.method == "progressive"
         target = hierarchy.between(level - 1, level)(below.x) if progressive else None
 
@@ -258,6 +258,6 @@ class Session:
             self.grid.put(State(level, at.state.step - 1, at.state.time - time.step, *at.before))
         self.grid.put(at.state)
         static = time.mode == "static"
-        integrator = Statics(time.step) if static else INTEGRATORS[time.integrator](time.step)
+        integrator = Statics(self.ladder.h) if static else INTEGRATORS[time.integrator](time.step)
         placed, rest = start is not None, self.ladder.rest()
         yield from self._march(problem, integrator, rest=rest, last=last, placed=placed, resumed=True)

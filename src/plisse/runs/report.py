@@ -13,7 +13,7 @@ from plisse.runs.store import RunSpec, RunStore, StoreError, lock_run
 from plisse.runs.tally import report_level
 from plisse.scene.scene import Scene
 
-OPEN = ("dhat", "offset", "stiffness")  # of contact: chosen from the scene where it leaves them open
+OPEN = ("dhat", "offset", "stiffness", "friction_speed")  # of contact: chosen from the scene where it leaves them open
 
 
 def read_report(folder: str | Path) -> Report:

@@ -146,6 +146,13 @@ class Scene(Record):
         return self.solver.tol is not None or published or self.time.mode == "dynamic"
 
     @property
+    def leads(self) -> bool:
+        """Whether pins or colliders are led along a path."""
+        pins = [pin for shell in self.shells for pin in shell.pins]
+        sequences = any(c.mesh is not None and c.mesh.sequence is not None for c in self.colliders)
+        return sequences or any(c.motion for c in self.colliders) or any(pin.motion for pin in pins)
+
+    @property
     def last_key(self) -> float:
         """Time [s] after which no value changes."""
         return max((keyed.times[-1] for keyed in self.keyed), default=0.0)

@@ -1,11 +1,14 @@
 """Settings of contact, the solver and time."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from plisse.core.errors import SceneError
 from plisse.core.record import Record, choice, count, flag, number
 
+SQUARE_METRE = math.sqrt(2.0 / 3.0)  # its size, as a scene [m]
+FRICTION_SPEED = 1e-3  # m/s
 DEFAULT_TOL = 0.01  # m/s
 MOST_STEPS = 10_000_000  # of motion: a slip of the keyboard beyond that
 
@@ -40,7 +43,10 @@ class Contact(Record):
         default=0.3,
         least=0,
     )
-    friction_speed: float = number("m/s", "slip speed at which friction is fully developed", default=1e-3, above=0)
+    friction_speed: float | None = number(
+        "m/s", "slip speed at which friction is fully developed", default=None,
+        shown="0.001; in statics × √(size / 0.82 m)", above=0,
+    )  # fmt: skip
     enabled: bool = flag("`false` turns all contact off, and with it the guarantee", default=True)
 
 
@@ -50,6 +56,11 @@ def own_friction() -> Any:
         None, "Coulomb's μ of this body; two bodies rub with √(μ₁ μ₂), so that 0 slides on everything", default=None,
         shown="`contact.friction`", least=0,
     )  # fmt: skip
+
+
+def froude_scale(size: float) -> float:
+    """√(size / that of a square metre): times and speeds of motion under gravity grow so with the size [m]."""
+    return math.sqrt(size / SQUARE_METRE)
 
 
 def choose_lengths(contact: Contact, *, thinnest: float, size: float) -> tuple[float, float]:
@@ -114,7 +125,10 @@ class Time(Record):
     """Equilibrium, or motion through time."""
 
     mode: str = choice("equilibrium, or motion", ("static", "dynamic"), default="static")
-    h: float | None = number("s", "time step", default=None, shown="0.3 in statics, 0.02 in dynamics", above=0)
+    h: float | None = number(
+        "s", "time step", default=None,
+        shown="0.02 in dynamics; in statics 0.3 × √(size / 0.82 m), at most 0.3 where something is keyframed", above=0,
+    )  # fmt: skip
     duration: float = number("s", "duration of the motion", default=1.0, above=0)
     max_steps: int = count("statics gives up on a level after this many steps", default=2000, least=1)
     integrator: str = choice("time integration: implicit Euler or BDF2", ("euler", "bdf2"), default="euler")
@@ -131,10 +145,16 @@ class Time(Record):
 
     @property
     def step(self) -> float:
-        """The time step in use [s]."""
+        """The time step in use [s]; in statics of a scene as large as a square metre, see `step_of`."""
         if self.h is not None:
             return self.h
         return 0.3 if self.mode == "static" else 0.02
+
+    def step_of(self, size: float, *, keyed: bool) -> float:
+        """The time step in use in a scene of some size [m], in which something is keyframed or not [s]."""
+        if self.h is not None or self.mode == "dynamic":
+            return self.step
+        return self.step * (min(froude_scale(size), 1.0) if keyed else froude_scale(size))
 
     @property
     def steps(self) -> int:
