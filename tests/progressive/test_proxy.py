@@ -8,6 +8,7 @@ import pytest
 from tests.potentials import SHEET, as_matrix
 
 from plisse.core.arrays import Floats
+from plisse.core.derivatives import apply_hessian
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Potential, Sum, frozen
 from plisse.hierarchy.maps import identity
@@ -68,6 +69,21 @@ def test_gradient_is_that_of_the_prolonged_energy(rule: str, up: int) -> None:
         far, near = (proxy.value(x + d * p) - proxy.value(x - d * p) for d in (2 * eps, eps))
         numeric = (8.0 * near - far) / (12.0 * eps)
         assert numeric == pytest.approx((g * p).sum(), abs=1e-6 * np.linalg.norm(g) * np.linalg.norm(p))
+
+
+@pytest.mark.parametrize("rule", ["loop", "linear"])
+def test_the_exact_hessian_is_that_of_the_prolonged_energy(rule: str) -> None:
+    hierarchy, made = models(make_scene(), SHEET, rule)
+    proxy = Prolonged(parts_of(made[2]), hierarchy.between(0, 2), parts_of(made[0]))
+    x = crumple(np.concatenate([SHEET.X, np.ones((3, 3))]))
+    rng, eps = np.random.default_rng(2), 1e-6
+    hessian = proxy.hessian(x, psd=False)
+    for _ in range(3):
+        p = rng.normal(size=x.shape)
+        found = apply_hessian(hessian, p)
+        far, near = (proxy.gradient(x + d * p) - proxy.gradient(x - d * p) for d in (2 * eps, eps))
+        numeric = (8.0 * near - far) / (12.0 * eps)
+        assert found == pytest.approx(numeric, abs=1e-5 * np.abs(numeric).max())
 
 
 def test_nothing_is_remembered_of_another_x() -> None:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from importlib.resources import as_file
+from pathlib import Path
 from typing import Any
 
 from plisse.core.state import State
@@ -16,8 +17,8 @@ from plisse.runs.opening import open_session
 from plisse.scene.scene import Scene
 
 
-def gallery_scene(name: str, *, sets: tuple[str, ...] = (), tol: float = 0.01, **hierarchy: Any) -> Scene:
-    """A scene of the gallery with other values in its [hierarchy] table."""
+def gallery_scene(name: str, *, sets: tuple[str, ...] = (), tol: float | None = 0.01, **hierarchy: Any) -> Scene:
+    """A scene of the gallery with other values in its [hierarchy] table; without tol, it ends at rest."""
     with as_file(gallery_file(name)) as path:
         scene = load_scene(path, list(sets))
     solver, levels = replace(scene.solver, tol=tol), replace(scene.hierarchy, **hierarchy)
@@ -63,10 +64,15 @@ class Climb:
                 break
 
 
-def climb(scene: Scene, *, threads: int, level: int | None = None, most: int | None = None) -> Climb:
-    """All levels of a progressive or cascadic scene, or one level (the finest when not given) of a direct one."""
+def climb(
+    scene: Scene, *, threads: int, level: int | None = None, most: int | None = None, folder: str | Path = "."
+) -> Climb:
+    """All levels of a progressive or cascadic scene, or one level (the finest when not given) of a direct one.
+
+    folder: where its mesh files are.
+    """
     began = time.perf_counter()
-    session = open_session(scene, ".", threads=threads)
+    session = open_session(scene, folder, threads=threads)
     done = Climb(session)
     if scene.hierarchy.method in ("direct", "plain"):
         done.follow(session.settle(session.finest if level is None else level), began, most=most)

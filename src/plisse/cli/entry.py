@@ -19,8 +19,11 @@ from plisse.core.version import __version__
 if TYPE_CHECKING:
     from plisse.progressive.report import LevelReport, Report
 
-BENCHES = ("newton", "contact", "drop", "start", "pcs", "cusick", "export")
-PARTS = ("speed-93k", "speed-371k", "preview", "interruption", "levels")  # of the bench pcs
+BENCHES = ("newton", "contact", "drop", "start", "pcs", "rest", "cusick", "export")
+PARTS = {
+    "pcs": ("speed-93k", "speed-371k", "preview", "interruption", "levels"),
+    "rest": ("scenes", "saddles", "scales", "buckling", "speed"),
+}
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -78,7 +81,8 @@ def build_parser() -> argparse.ArgumentParser:
 
     bench = commands.add_parser("bench", help="measure speed as ratios against a baseline in the same run")
     bench.add_argument("name", choices=BENCHES)
-    bench.add_argument("--part", choices=PARTS, help="one part of the bench pcs, which takes an hour in total")
+    parts = "; ".join(f"{name}: {', '.join(each)}" for name, each in PARTS.items())
+    bench.add_argument("--part", metavar="PART", help=f"one part of a bench that takes long ({parts})")
     bench.add_argument("--threads", type=_threads, default=min(2, cores), help="threads (default: 2)")
     bench.add_argument("--json", type=Path, metavar="FILE", help="also write the figures to a file")
     bench.set_defaults(action=_bench)
@@ -298,8 +302,10 @@ def _bench(options: argparse.Namespace) -> int:
     bench = import_module(f"plisse.bench.{options.name}")
     from plisse.bench.figures import conclude
 
-    if options.part is not None and options.name != "pcs":
-        raise SceneError(f"The bench {options.name} has no parts: omit --part.")
+    known = PARTS.get(options.name, ())
+    if options.part is not None and options.part not in known:
+        remedy = f"choose from {', '.join(known)}" if known else "omit --part"
+        raise SceneError(f"The bench {options.name} has no part {options.part}: {remedy}.")
     options_of_bench = {} if options.part is None else {"part": options.part}
     figures, details = bench.measure(options.threads, **options_of_bench)
     return conclude(options.name, options.threads, figures, details, options.json)

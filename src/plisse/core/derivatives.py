@@ -60,7 +60,8 @@ def apply_hessian(hessian: Hessian, p: Floats) -> Floats:
     """H p, shape (n, 3)."""
     out = np.zeros_like(p)
     for block in hessian.blocks:
-        local = np.einsum("mij,mj->mi", block.dense(), p[block.nodes].reshape(len(block.nodes), -1))
+        m, k = block.nodes.shape
+        local = np.einsum("mij,mj->mi", block.dense(), p[block.nodes].reshape(m, 3 * k))
         np.add.at(out, block.nodes, local.reshape(*block.nodes.shape, 3))
     if hessian.diagonal is not None:
         out += hessian.diagonal[:, None] * p

@@ -64,7 +64,8 @@ class Prolonged(Potential):
 
         def product(d: Floats) -> Floats:
             fine = P.velocity(d[: P.coarse])
-            bent = operator.multiply(values, fine.reshape(1, -1)).reshape(-1, 3)
+            bent = np.empty_like(fine)
+            bent[pattern.rows] = operator.multiply(values, fine[pattern.rows].reshape(1, -1)).reshape(-1, 3)
             for u in hessian.rank_one:
                 bent += float(np.einsum("ij,ij->", u, fine)) * u
             out = np.zeros_like(d)

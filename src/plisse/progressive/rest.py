@@ -12,6 +12,7 @@ from plisse.core.potential import Sum, frozen
 from plisse.core.state import State
 from plisse.solve.curvature import Curvature, Descent
 from plisse.solve.newton import Newton, search
+from plisse.solve.problem import BALANCE
 
 NEAR = 1e-2  # part of the scene's size: a step that moves no vertex further is near rest
 GROWTH, MOST_STRIDE = 2.0, 1e3  # of the inertia's time step, by full Newton steps near rest
@@ -85,9 +86,13 @@ class Rest:
         return stride, stick
 
     def seems_reached(self, before: State, distance: float) -> bool:
-        """Whether a step with hardly any inertia, and with friction that sticks, has hardly moved anything."""
+        """Whether a step with hardly any inertia, and with friction that sticks, has hardly moved anything.
+
+        It has to begin where forces are balanced: what contact presses with there is what friction holds with.
+        """
         long = before.stride >= min(LONG_STRIDE, self.most_stride)
-        return long and before.stick <= self.least_stick and distance <= self.distance
+        near = max(distance, before.distance) <= self.distance and before.force_balance < BALANCE
+        return long and before.stick <= self.least_stick and near
 
     # --- the end ------------------------------------------------------------------------------------------------------
 

@@ -10,16 +10,17 @@ import numpy as np
 from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
-from plisse.progressive.rest import Rest, farthest
+from plisse.progressive.rest import NEAR, Rest, farthest
 from plisse.solve.curvature import Curvature
 from plisse.solve.newton import Iterate, Newton
-from plisse.solve.problem import BALANCE, Problem, force_balance
+from plisse.solve.problem import Problem, force_balance
 
 ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arrived [Li2020]
 PULL = 1e3  # first stiffness of the augmented Lagrangian, in units of mean mass / h²
 PULL_MOST = 1e9
 STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
 ROOM = 0.5  # part of the room before contact that coasting takes, where it would touch
+BALANCED = 1e-3  # resultant over load that ends a step near rest: friction that all but holds is told from what does
 RESIDUAL, ITERATIONS = 0.1, 40  # of conjugate gradients on the exact Hessian
 SETTLED = 1e-2  # a body that a round moves by less than this part of the reach is held for good
 
@@ -96,10 +97,10 @@ def _seek_rest(
             iterate = _iterate(newton, objective, x, problem.free)
         motion, x, coasted = iterate.x - x, iterate.x, coasted + 1
         moved = max(*farthest(problem.bodies, iterate.d), *farthest(problem.bodies, motion))
-        # what sticks is so stiff that hardly any way is left where forces are not balanced yet
-        done = moved <= rest.distance and force_balance(problem, x, step.lagged, objective.clock) < BALANCE
+        # friction that does not slide yet is so stiff that hardly any way is left where forces are not balanced
+        done = moved <= rest.distance and force_balance(problem, x, step.lagged, objective.clock) < BALANCED
         yield replace(iterate, converged=done)
-        if done or iterate.stalled:
+        if done or iterate.stalled or moved > NEAR * rest.size:
             return
 
 
