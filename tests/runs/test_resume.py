@@ -153,7 +153,7 @@ def test_a_run_that_is_killed_ends_where_it_would_have_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     scene, whole = make_scene(tmp_path, SCENES[name]), tmp_path / "whole"
-    first = {"levels": (12, 60, 70), "stack": (40, 80, 140)}.get(name, (7, 11, 17))
+    first = {"levels": (12, 60, 70), "stack": (20, 40, 80)}.get(name, (7, 11, 17))
     with monkeypatch.context() as patch:
         copies = take_snapshots(patch, first.__contains__, whole, tmp_path)
         assert run(scene, whole) in (0, 1)
@@ -383,7 +383,8 @@ def test_a_signal_leaves_a_run_to_go_on_with(
     report = json.loads((out / "report.json").read_text())
     assert report["status"] == "done" and report["resumed"] == 1
     assert len(report["levels"][0]["history"]["energy"]) == report["levels"][0]["steps"] > 9
-    chosen = {"contact.dhat", "contact.offset", "contact.stiffness", "level-0.compression", "level-0.bending"}
+    contact = {f"contact.{name}" for name in ("dhat", "offset", "stiffness", "friction_speed")}
+    chosen = contact | {"level-0.compression", "level-0.bending"}
     assert set(report["auto"]) == chosen
 
 

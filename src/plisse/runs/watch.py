@@ -107,9 +107,8 @@ class Watch:
         stays = f"it has come no nearer to rest for {PATIENCE} steps ({self._aim.describe(state)})"
         looser = "solver.tol" if self._aim.rest is None else "solver.rest"
         if rough and state.contacts:
-            speed = self._scene.contact.friction_speed
             return (
-                f"{stays}: contacts alternate between sticking and slipping; try a larger contact.friction_speed than "
-                f"{speed:g} m/s, a smaller time.h, or a larger {looser}."
+                f"{stays}: contacts alternate between sticking and slipping; try a larger contact.friction_speed, a "
+                f"smaller time.h, or a larger {looser}."
             )
         return f"{stays}: the shape oscillates or creeps; try a smaller time.h, or a larger {looser}."
