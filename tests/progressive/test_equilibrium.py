@@ -10,6 +10,7 @@ from tests.progressive.test_progressive import check_states
 
 from plisse.bench.rest import cantilever, drape, flat_curtain, strip, tilted
 from plisse.core.arrays import Bools, Floats
+from plisse.core.errors import SceneError
 from plisse.core.potential import DenseBlocks, Hessian, Potential, Sum
 from plisse.core.state import State
 from plisse.energies.inertia import Inertia
@@ -186,3 +187,43 @@ def test_a_random_start_finds_what_the_gradient_does_not_tell() -> None:
 def test_a_scene_says_which_key_ends_it(tmp_path: Path) -> None:
     scene = scene_from_dict({"shell": [{"shape": "grid"}], "solver": {"rest": 1e-3}}, tmp_path)
     assert scene.solver.rest == 1e-3 and scene.solver.tol is None and scene.solver.step_tol == 0.01
+
+
+# --- load steps -------------------------------------------------------------------------------------------------------
+
+
+def snap(ramp: float, each: str) -> tuple[float, float, State]:
+    """Accelerations [m/s²] at which a rubber dome still stands and no longer does, as its weight grows through time."""
+    most = 60.0
+    keys = [{"time": 0, "value": [0, 0, 0]}, {"time": ramp, "value": [0, 0, -most]}]
+    rubber = {"density": 1000, "thickness": 1e-3, "E": 1e6, "nu": 0.3}
+    dome = {"shape": "dome", "vertices": 200, "material": rubber, "pin": [{"boundary": True}]}
+    scene = scene_from_dict(
+        {"gravity": keys, "shell": [dome], "time": {"each": each, "h": 0.3}, "contact": {"enabled": False}}, Path()
+    )
+    use_threads(1)
+    session = open_session(scene)
+    x0 = session.ladder.geometry(0).placed
+    apex, height, stands, fallen = int(x0[:, 2].argmax()), float(np.ptp(x0[:, 2])), 0.0, np.inf
+    for state in session.preview():
+        if state.accepted and (each == "step" or state.settled):
+            load = most * min(state.time / ramp, 1.0)
+            if state.x[apex, 2] > x0[apex, 2] - 0.8 * height:
+                stands = load
+            else:
+                fallen = min(fallen, load)
+    return stands, fallen, state
+
+
+def test_load_steps_that_come_to_rest_do_not_depend_on_the_ramp_s_speed() -> None:
+    slow, fast = (snap(ramp, "equilibrium") for ramp in (9.0, 3.0))
+    assert slow[2].converged and fast[2].converged and slow[2].settled
+    # both brackets hold the load at which the dome snaps
+    assert max(slow[0], fast[0]) <= min(slow[1], fast[1])
+    # without coming to rest, inertia carries the dome far beyond it
+    assert snap(3.0, "step")[0] > 1.3 * slow[1]
+
+
+def test_load_steps_are_for_statics() -> None:
+    with pytest.raises(SceneError, match="is for statics"):
+        scene_from_dict({"shell": [{"shape": "grid"}], "time": {"mode": "dynamic", "each": "equilibrium"}}, Path())

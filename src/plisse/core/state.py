@@ -20,6 +20,9 @@ class State:
     Of statics that seeks rest: distances, how far each simulated body's farthest vertex seems to be from rest [m];
     pushes, how often the state was pushed off a saddle. Of the next step: stride and stick, factors on the inertia's
     time step and on the slip below which friction sticks; coasted, steps since motion was last carried on.
+
+    Where every load step is brought to rest: settled, whether the state is at rest under its loads; lead, by how much
+    time the next load step goes on [s], where that is not the time step; loaded, Newton iterations up to its start.
     """
 
     level: int
@@ -44,6 +47,9 @@ class State:
     stride: float = 1.0
     stick: float = 1.0
     coasted: int = 0
+    settled: bool = False
+    lead: float | None = None
+    loaded: int = 0
 
     @property
     def distance(self) -> float:

@@ -32,6 +32,9 @@ ROWS = (
 )
 
 
+RAMPED = ' The path there depends on the speed of the keyframes: with time.each = "equilibrium" it would not.'
+
+
 def summarise(report: Report) -> str:
     """Verdict, what was chosen, a column a level, and where the time went."""
     levels = report.levels
@@ -68,7 +71,8 @@ def verdict(report: Report) -> str:
     static = last.unconverged_steps is None
     if static:
         ended = "in equilibrium" if last.converged else "NOT in equilibrium"
-        return f"{name}: {ended} on level {last.level} ({last.triangles:,} triangles){_criterion(last)}; {clean}."
+        where = f"on level {last.level} ({last.triangles:,} triangles){_criterion(last)}"
+        return f"{name}: {ended} {where}; {clean}.{RAMPED if report.ramped else ''}"
     missed = last.unconverged_steps
     ended = "every step met its tolerance" if not missed else f"{missed} steps did NOT meet their tolerance"
     return f"{name}: {last.steps} time steps, {ended}; {clean}."

@@ -31,6 +31,7 @@ class Integrator(ABC):
 
     history: int = 1
     seeks_rest: bool = False
+    each: bool = False  # every load step is brought to rest
 
     def __init__(self, h: float) -> None:
         self.h = h
@@ -43,19 +44,24 @@ class Integrator(ABC):
 class Statics(Integrator):
     """x̂ = xᵗ: every step forgets its velocity, so that energy only falls. [Zhang2022] Algorithm 2.
 
-    target: x̂ of the level's first step, where a coarser level expects it to be.
+    target: x̂ of the level's first step, where a coarser level expects it to be. each: time only goes on from states
+    that are at rest, up to last_key [s].
     """
 
     seeks_rest = True
 
-    def __init__(self, h: float, *, target: Floats | None = None) -> None:
+    def __init__(self, h: float, *, target: Floats | None = None, each: bool = False, last_key: float = 0.0) -> None:
         super().__init__(h)
-        self._target = target
+        self._target, self.each, self._last_key = target, each, last_key
 
     def predict(self, grid: Grid, level: int, step: int) -> Prediction:
         last = grid.at(level, step - 1)
         x_hat = last.x if self._target is None or last.step > 0 else self._target
-        return Prediction(last.time + self.h, x_hat, self.h, last.x, last.x, last.v, self.h * last.v)
+        t = last.time + self.h
+        if self.each and last.time < self._last_key:
+            lead = self.h if last.lead is None else last.lead
+            t = min(last.time + lead, self._last_key) if last.settled or last.step == 0 else last.time
+        return Prediction(t, x_hat, self.h, last.x, last.x, last.v, self.h * last.v)
 
 
 class Euler(Integrator):

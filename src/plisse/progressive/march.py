@@ -16,6 +16,8 @@ from plisse.progressive.steps import Step, solve_step, step_objective
 from plisse.solve.newton import Iterate, Newton
 from plisse.solve.problem import BALANCE, Problem, force_balance, potential_energy
 
+LITTLE_WORK, MUCH_WORK = 30, 80  # Newton iterations of a load step after which the next is longer, or shorter
+LEAST_LEAD = 1 / 64  # of a load step, in time steps
 HELD = 1e-3  # part of the reach by which handles that are held back come nearer in a step, at most
 
 
@@ -58,7 +60,10 @@ def march(
         number, first, before = state.step + 1, total, state
         now = integrator.predict(grid, level, number)
         problem = problem.at(now.t)
-        rest = pace.rest if rests and now.t >= problem.last_key else None
+        rest = pace.rest if rests and (integrator.each or now.t >= problem.last_key) else None
+        if integrator.each and now.t > before.time and before.settled:
+            # a new load step: whatever the last one came to is forgotten
+            before = replace(before, stride=1.0, stick=1.0, coasted=0, distances=(), loaded=total)
         stride, stick = (1.0, 1.0) if rest is None else (before.stride, before.stick)
         lagged = problem.lagged(now.x, now.v, h, now.motion, stick=stick)
         target = problem.prescribed(now.x, now.t)
@@ -81,6 +86,7 @@ def march(
         at_rest, stalled = False, iterate.stalled
         if rest is not None:
             state = replace(state, coasted=coasted)
+            state = replace(state, lead=before.lead, loaded=before.loaded)
             state, at_rest = _approach(problem, newton, clock, rest, step, before, state)
             stalled = stalled and state.distance > rest.distance
         x, missed = state.x, problem.missed(state.x, now.t)
@@ -95,12 +101,23 @@ def march(
             held = at_rest and missed > problem.reach and still
             converged = at_rest and missed <= problem.reach and balance < BALANCE and (pace.rest is None or still)
             stalled = stalled or held
+        if integrator.each and converged:
+            state = replace(state, settled=True, lead=_next_lead(state, integrator.h))
+            converged = now.t >= problem.last_key
         state = replace(
             state, accepted=True, converged=converged, stalled=rests and stalled, force_balance=balance, missed=missed,
             energy=potential_energy(problem, x, clock),
         )  # fmt: skip
         grid.put(state)
         yield state
+
+
+def _next_lead(state: State, h: float) -> float:
+    """By how much time the next load step goes on: the more, the less work the last one was."""
+    lead, work = h if state.lead is None else state.lead, state.newton_iterations - state.loaded
+    if work > MUCH_WORK:
+        return max(0.5 * lead, LEAST_LEAD * h)
+    return min(2.0 * lead, h) if work < LITTLE_WORK else lead
 
 
 def _approach(

@@ -95,7 +95,8 @@ class Report:
     """A run as it stands.
 
     status: running, killed, interrupted or done. finest: number of the finest level; pinned: whether a vertex is held.
-    contact: lengths [m] and stiffness [Pa] in use; auto: what was chosen for values that the scene leaves open.
+    ramped: something is keyframed, and statics followed it without coming to rest, so that the path depends on its
+    speed. contact: lengths [m] and stiffness [Pa] in use; auto: what was chosen for values that the scene leaves open.
     """
 
     version: str
@@ -109,6 +110,7 @@ class Report:
     finest: int = 0
     seed: int = 0
     pinned: bool = False
+    ramped: bool = False
     contact: Mapping[str, float] = field(default_factory=dict)
     auto: Mapping[str, Any] = field(default_factory=dict)
 

@@ -194,8 +194,13 @@ class Session:
             problem.check_distances()
             self.grid.put(replace(start, x=x, converged=False, stalled=False))
         last = (0 if start is None else start.step) + self.scene.time.max_steps
-        integrator, goal = Statics(self.ladder.h), self.ladder.rest(rest) if tol is None else None
+        goal = self.ladder.rest(rest) if tol is None else None
+        integrator = self._statics(problem)
         yield from self._march(problem, integrator, rest=goal, tol=tol, last=last, placed=start is not None)
+
+    def _statics(self, problem: SceneProblem, *, target: Floats | None = None) -> Statics:
+        each = self.scene.time.each == "equilibrium" and self.ladder.rest() is not None
+        return Statics(self.ladder.h, target=target, each=each, last_key=problem.last_key)
 
     def _relieve(self, problem: SceneProblem, start: State) -> Generator[State, None, Floats]:
         """Positions below a strain limit that a change has put below what they are stretched to."""
@@ -239,7 +244,7 @@ class Session:
                 break
             yield replace(below, accepted=False)
         self.grid.put(State(level, 0, below.time, start.x, np.zeros_like(start.x)))
-        integrator, most = Statics(h, target=start.target), self.scene.time.max_steps
+        integrator, most = self._statics(start.problem, target=start.target), self.scene.time.max_steps
         yield from self._march(start.problem, integrator, rest=self.ladder.rest(), last=most, placed=True)
 
     def _animate(self, level: int) -> Generator[State]:
@@ -258,6 +263,6 @@ class Session:
             self.grid.put(State(level, at.state.step - 1, at.state.time - time.step, *at.before))
         self.grid.put(at.state)
         static = time.mode == "static"
-        integrator = Statics(self.ladder.h) if static else INTEGRATORS[time.integrator](time.step)
+        integrator = self._statics(problem) if static else INTEGRATORS[time.integrator](time.step)
         placed, rest = start is not None, self.ladder.rest()
         yield from self._march(problem, integrator, rest=rest, last=last, placed=placed, resumed=True)

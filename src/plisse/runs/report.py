@@ -55,6 +55,7 @@ def make_report(spec: RunSpec, scene: Scene, status: str, levels: Sequence[Level
         threads=spec.threads,
         seed=scene.seed,
         pinned=any(shell.pins for shell in scene.shells),
+        ramped=scene.time.mode == "static" and scene.time.each == "step" and (scene.leads or scene.last_key > 0.0),
         wall_s=spec.wall_s,
         contact={name: getattr(scene.contact, name) for name in OPEN},
         auto={f"contact.{name}": getattr(scene.contact, name) for name in spec.open},

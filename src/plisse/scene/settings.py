@@ -129,6 +129,12 @@ class Time(Record):
         "s", "time step", default=None,
         shown="0.02 in dynamics; in statics 0.3 × √(size / 0.82 m), at most 0.3 where something is keyframed", above=0,
     )  # fmt: skip
+    each: str = choice(
+        'where something is keyframed in statics: `"step"` follows the keyframes with every time step, and the path '
+        'depends on their speed; `"equilibrium"` comes to rest after every time step before the next, which is divided '
+        "where that takes long",
+        ("step", "equilibrium"), default="step",
+    )  # fmt: skip
     duration: float = number("s", "duration of the motion", default=1.0, above=0)
     max_steps: int = count("statics gives up on a level after this many steps", default=2000, least=1)
     integrator: str = choice("time integration: implicit Euler or BDF2", ("euler", "bdf2"), default="euler")
@@ -137,6 +143,8 @@ class Time(Record):
     )
 
     def check(self) -> None:
+        if self.mode == "dynamic" and self.each == "equilibrium":
+            raise SceneError('each = "equilibrium" is for statics: leave it out, or use mode = "static".')
         if self.mode == "dynamic" and self.duration / self.step > MOST_STEPS:
             raise SceneError(
                 f"duration = {self.duration:g} s takes {self.duration / self.step:.3g} steps of h = {self.step:g} s, "
