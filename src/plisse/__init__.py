@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from plisse.loading.scene_table import scene_from_dict, scene_to_dict
     from plisse.progressive.integrators import BDF2, Euler, Integrator, Statics
     from plisse.progressive.march import Pace, march
+    from plisse.progressive.mechanics import Mechanics, measure_mechanics
     from plisse.progressive.metrics import count_folds, curvature_distance, curvatures, position_error
     from plisse.progressive.report import Report
     from plisse.progressive.session import Session
@@ -53,6 +54,7 @@ _HOMES = {
     "Grid": "plisse.core.grid",
     "Integrator": "plisse.progressive.integrators",
     "IntersectionError": "plisse.core.errors",
+    "Mechanics": "plisse.progressive.mechanics",
     "Mesh": "plisse.core.mesh",
     "Newton": "plisse.solve.newton",
     "Pace": "plisse.progressive.march",
@@ -76,6 +78,7 @@ _HOMES = {
     "load": "plisse.loading.scene_file:load_scene",
     "make_newton": "plisse.solve.newton",
     "march": "plisse.progressive.march",
+    "measure_mechanics": "plisse.progressive.mechanics",
     "open_recording": "plisse.runs.recording",
     "open_session": "plisse.runs.opening",
     "position_error": "plisse.progressive.metrics",
@@ -94,6 +97,7 @@ __all__ = [
     "Grid",
     "Integrator",
     "IntersectionError",
+    "Mechanics",
     "Mesh",
     "Newton",
     "Pace",
@@ -118,6 +122,7 @@ __all__ = [
     "load",
     "make_newton",
     "march",
+    "measure_mechanics",
     "open_recording",
     "open_session",
     "position_error",

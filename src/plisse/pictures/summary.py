@@ -43,7 +43,7 @@ def summarise(report: Report) -> str:
     if report.auto:
         lines.append(f"chosen from the scene: {tell_chosen(report.auto)}")
     if levels:
-        lines += ["", *_columns(levels), "", *_times(levels)]
+        lines += ["", *_columns(levels), *_forces(levels[-1]), "", *_times(levels)]
     return "\n".join(lines)
 
 
@@ -98,6 +98,25 @@ def _columns(levels: Sequence[LevelReport]) -> list[str]:
         row = [_number(None if error is None else 1e3 * error) for error in errors]
         table.append(["distance to finest [mm]", *row])
     return _aligned(table)
+
+
+def _forces(level: LevelReport) -> list[str]:
+    """What the last level's pins and colliders bear, and how its shells are strained."""
+    if level.mechanics is None:
+        return []
+    borne = level.mechanics
+
+    def vector(force: Sequence[float]) -> str:
+        return f"({', '.join(_number(value) for value in force)}) N"
+
+    lines = [f"pins hold {name} with {vector(force)}" for name, force in borne.pins.items()]
+    lines += [f"{name} pushes with {vector(force)}" for name, force in borne.colliders.items()]
+    lines.append(
+        f"largest strain {_number(borne.strain[0])}, stress {_number(borne.stress[0])} Pa, "
+        f"curvature {_number(borne.curvature[0])} 1/m; 99 % of the triangles have at most "
+        f"{_number(borne.strain[1])}, {_number(borne.stress[1])} Pa, {_number(borne.curvature[1])} 1/m"
+    )
+    return ["", *lines]
 
 
 def _times(levels: Sequence[LevelReport]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
@@ -40,6 +40,22 @@ class RestReport:
 
 
 @dataclass(frozen=True)
+class MechanicsReport:
+    """What a level's last state bears, without friction.
+
+    pins: force with which each shell is held [N]; colliders: force with which each collider pushes the shells [N].
+    strain (principal stretch less one), stress (principal Cauchy stress of the membrane [Pa]), curvature (principal
+    [1/m]): the largest size on a triangle, and the one that 99 of 100 triangles do not exceed.
+    """
+
+    pins: Mapping[str, Sequence[float]]
+    colliders: Mapping[str, Sequence[float]]
+    strain: Sequence[float]
+    stress: Sequence[float]
+    curvature: Sequence[float]
+
+
+@dataclass(frozen=True)
 class LevelReport:
     """One level: its last state, the invariants over all of its states, and what it has cost [s].
 
@@ -73,6 +89,7 @@ class LevelReport:
     candidate_builds: int = 0
     history: Mapping[str, list[Any]] = field(default_factory=dict)
     metrics: LevelMetrics | None = None
+    mechanics: MechanicsReport | None = None
 
     @property
     def distance_to_rest(self) -> float | None:
@@ -134,10 +151,11 @@ class Report:
 
 
 def _read_level(data: Mapping[str, Any]) -> LevelReport:
-    metrics, rest = data.get("metrics"), data.get("rest")
+    metrics, rest, mechanics = (data.get(key) for key in ("metrics", "rest", "mechanics"))
     known = {
         "metrics": None if metrics is None else LevelMetrics(**metrics),
         "rest": None if rest is None else RestReport(**rest),
+        "mechanics": None if mechanics is None else MechanicsReport(**mechanics),
     }
     return LevelReport(**{**data, **known})
 

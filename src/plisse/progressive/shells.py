@@ -58,7 +58,7 @@ class ShellModel:
 
     def _take_materials(self, scene: Scene) -> None:
         self.scene = scene
-        self.thickness, self.E = self._per_triangle("thickness"), self._per_triangle("E")
+        self.thickness, self.E, self.nu = (self._per_triangle(value) for value in ("thickness", "E", "nu"))
         area_density = self._per_triangle("density") * self.thickness
         per_corner = np.repeat(self.mesh.triangle_areas * area_density / 3.0, 3)
         n = self.n + self._room
@@ -109,9 +109,8 @@ class ShellModel:
         return np.concatenate(out)
 
     def _membrane(self, compression: Sequence[float]) -> Membrane:
-        nu = self._per_triangle("nu")
         kept = np.repeat(np.asarray(compression, float), self._counts)
-        return Membrane(self.mesh, E=self.E, nu=nu, thickness=self.thickness, compression=kept)
+        return Membrane(self.mesh, E=self.E, nu=self.nu, thickness=self.thickness, compression=kept)
 
     def _bending(self, factor: Sequence[float]) -> Bending:
         E = self._per_hinge("bending_modulus") * np.repeat(factor, self._hinge_counts)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from plisse.core.state import Checkpoint, State
 from plisse.progressive.events import Event, LevelBegan, LevelEnded, LevelOpened, Stepped
+from plisse.progressive.mechanics import measure_mechanics, report_mechanics
 from plisse.progressive.session import Session
 from plisse.runs.store import RunStore
 from plisse.runs.tally import LevelRun, Tally
@@ -94,5 +95,9 @@ class Recorder:
             self._store.write_frame(state.level, self.frames(state) + 1, state.x)
         if ended:
             run.tally.look(state, final=True)
-            at = self.kept[state.level]
-            self._commit(run, replace(run.checkpoint(state, ended=True), before=at.before))
+            at, problem = self.kept[state.level], self._session.problem
+            assert problem is not None
+            borne = report_mechanics(measure_mechanics(problem.at(state.time), state.x))
+            ended_at = run.checkpoint(state, ended=True)
+            notes = {**ended_at.notes, "mechanics": asdict(borne)}
+            self._commit(run, replace(ended_at, before=at.before, notes=notes))

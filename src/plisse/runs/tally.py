@@ -11,7 +11,7 @@ import numpy as np
 from plisse.contact.check import Detector
 from plisse.core.potential import Clock
 from plisse.core.state import Checkpoint, State
-from plisse.progressive.report import LevelReport, RestReport
+from plisse.progressive.report import LevelReport, MechanicsReport, RestReport
 from plisse.progressive.rest import Aim
 from plisse.solve.newton import Newton
 from plisse.solve.problem import Problem
@@ -185,4 +185,5 @@ def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) 
         numeric_factorisations=last["numeric"],
         candidate_builds=last["candidates"],
         history={name: [line[name] for line in steps] for name in HISTORY},
+        mechanics=None if notes.get("mechanics") is None else MechanicsReport(**notes["mechanics"]),
     )
