@@ -69,13 +69,13 @@ def _stress(problem: SceneProblem, stretches: Floats) -> Floats:
 def report_mechanics(mechanics: Mechanics) -> MechanicsReport:
     """The forces, and the largest of the rest."""
 
-    def largest(values: Floats) -> tuple[float, float]:
+    def largest(values: Floats) -> list[float]:
         sizes = np.abs(values).max(axis=1)
-        return float(sizes.max(initial=0.0)), float(np.percentile(sizes, HIGH)) if len(sizes) else 0.0
+        return [float(sizes.max()), float(np.percentile(sizes, HIGH))]
 
     return MechanicsReport(
-        pins={name: tuple(force.tolist()) for name, force in mechanics.pins.items()},
-        colliders={name: tuple(force.tolist()) for name, force in mechanics.colliders.items()},
+        pins={name: force.tolist() for name, force in mechanics.pins.items()},
+        colliders={name: force.tolist() for name, force in mechanics.colliders.items()},
         strain=largest(mechanics.strain),
         stress=largest(mechanics.stress),
         curvature=largest(mechanics.curvature),
