@@ -85,8 +85,7 @@ def march(
                 yield state
         at_rest, stalled = False, iterate.stalled
         if rest is not None:
-            state = replace(state, coasted=coasted)
-            state = replace(state, lead=before.lead, loaded=before.loaded)
+            state = replace(state, coasted=coasted, lead=before.lead, loaded=before.loaded)
             state, at_rest = _approach(problem, newton, clock, rest, step, before, state)
             stalled = stalled and state.distance > rest.distance
         x, missed = state.x, problem.missed(state.x, now.t)

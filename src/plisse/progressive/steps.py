@@ -10,7 +10,7 @@ import numpy as np
 from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
-from plisse.progressive.rest import NEAR, Rest, farthest
+from plisse.progressive.rest import EXACT_MOST, EXACT_RESIDUAL, NEAR, Rest, farthest
 from plisse.solve.curvature import Curvature
 from plisse.solve.newton import Iterate, Newton
 from plisse.solve.problem import Problem, force_balance
@@ -21,7 +21,6 @@ PULL_MOST = 1e9
 STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
 ROOM = 0.5  # part of the room before contact that coasting takes, where it would touch
 BALANCED = 1e-3  # resultant over load that ends a step near rest: friction that all but holds is told from what does
-RESIDUAL, ITERATIONS = 0.1, 40  # of conjugate gradients on the exact Hessian
 SETTLED = 1e-2  # a body that a round moves by less than this part of the reach is held for good
 
 
@@ -108,7 +107,7 @@ def _iterate(newton: Newton, objective: Sum, x: Floats, free: Bools) -> Iterate:
     """One Newton iteration, with the exact Hessian where the one that is factorised is not even near it."""
 
     def exact(x: Floats, p: Floats) -> Floats:
-        descent = Curvature(newton, objective, x).descend(residual=RESIDUAL, most=ITERATIONS)
+        descent = Curvature(newton, objective, x).descend(residual=EXACT_RESIDUAL, most=EXACT_MOST)
         return p if descent.negative else descent.d
 
     refine = exact if objective.preconditions and free.any() else None
