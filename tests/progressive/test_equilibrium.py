@@ -88,6 +88,14 @@ def test_the_published_criterion_is_there_for_who_asks_for_it() -> None:
     assert state.residual <= 0.01
 
 
+@pytest.mark.parametrize("asked", [{"solver": {"tol": 0.01}}, {"hierarchy": {"preset": "paper"}}, {}])
+def test_who_asks_for_the_published_criterion_keeps_its_time_step_and_slip(asked: dict[str, Any]) -> None:
+    scene = scene_from_dict({"shell": [{"shape": "grid", "width": 0.1, "height": 0.1}], **asked}, Path())
+    ladder = open_session(scene).ladder
+    published = (ladder.h, ladder.scene.contact.friction_speed) == (0.3, 1e-3)
+    assert published is bool(asked)
+
+
 def test_what_is_left_is_told_in_the_criterion_s_own_words() -> None:
     x = np.zeros((1, 3))
     state = State(0, 1, 0.0, x, x, residual=0.02, distances=(4e-4, 1e-3))

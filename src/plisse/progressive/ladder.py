@@ -166,6 +166,8 @@ class Ladder:
     def h(self) -> float:
         """The time step in use [s]."""
         scene = self.scene
+        if scene.ends_by_tolerance:
+            return scene.time.step
         return scene.time.step_of(scene_size(self.given.shells), keyed=scene.leads or scene.last_key > 0.0)
 
     def tol(self, level: int) -> float:

@@ -30,7 +30,7 @@ def settle_contact(scene: Scene, geometry: Geometry) -> Scene:
         stiffness = max(_reference_pressure(scene.at(t), geometry, size, dhat) for t in times or (0.0,))
     speed = settings.friction_speed
     if speed is None:
-        speed = FRICTION_SPEED * (froude_scale(size) if scene.time.mode == "static" else 1.0)
+        speed = FRICTION_SPEED * (1.0 if scene.ends_by_tolerance else froude_scale(size))
     chosen = replace(settings, offset=offset, dhat=dhat, stiffness=stiffness, friction_speed=speed)
     return replace(scene, contact=chosen)
 

@@ -45,7 +45,7 @@ class Contact(Record):
     )
     friction_speed: float | None = number(
         "m/s", "slip speed at which friction is fully developed", default=None,
-        shown="0.001; in statics × √(size / 0.82 m)", above=0,
+        shown="0.001; in statics that ends at rest × √(size / 0.82 m)", above=0,
     )  # fmt: skip
     enabled: bool = flag("`false` turns all contact off, and with it the guarantee", default=True)
 
@@ -127,7 +127,8 @@ class Time(Record):
     mode: str = choice("equilibrium, or motion", ("static", "dynamic"), default="static")
     h: float | None = number(
         "s", "time step", default=None,
-        shown="0.02 in dynamics; in statics 0.3 × √(size / 0.82 m), at most 0.3 where something is keyframed", above=0,
+        shown="0.02 in dynamics; in statics 0.3, and where it ends at rest × √(size / 0.82 m), at most 0.3 where something "
+        "is keyframed", above=0,
     )  # fmt: skip
     each: str = choice(
         'where something is keyframed in statics: `"step"` follows the keyframes with every time step, and the path '
@@ -160,8 +161,8 @@ class Time(Record):
 
     def step_of(self, size: float, *, keyed: bool) -> float:
         """The time step in use in a scene of some size [m], in which something is keyframed or not [s]."""
-        if self.h is not None or self.mode == "dynamic":
-            return self.step
+        if self.h is not None:
+            return self.h
         return self.step * (min(froude_scale(size), 1.0) if keyed else froude_scale(size))
 
     @property
