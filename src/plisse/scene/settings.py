@@ -127,8 +127,8 @@ class Time(Record):
     mode: str = choice("equilibrium, or motion", ("static", "dynamic"), default="static")
     h: float | None = number(
         "s", "time step", default=None,
-        shown="0.02 in dynamics; in statics 0.3, and where it ends at rest × √(size / 0.82 m), at most 0.3 where something "
-        "is keyframed", above=0,
+        shown="0.02 in dynamics; in statics 0.3, and where it ends at rest × √(size / 0.82 m), at most 0.3 where "
+        "something is keyframed", above=0,
     )  # fmt: skip
     each: str = choice(
         'where something is keyframed in statics: `"step"` follows the keyframes with every time step, and the path '
