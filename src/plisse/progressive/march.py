@@ -87,7 +87,7 @@ def march(
         if rest is not None:
             state = replace(state, coasted=coasted, lead=before.lead, loaded=before.loaded)
             state, at_rest = _approach(problem, newton, clock, rest, step, before, state)
-            stalled = stalled and state.distance > rest.distance
+            stalled = (stalled or state.stalled) and state.distance > rest.distance
         x, missed = state.x, problem.missed(state.x, now.t)
         balance = force_balance(problem, x, lagged, clock)
         converged = iterate.converged

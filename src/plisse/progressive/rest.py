@@ -99,6 +99,7 @@ class Rest:
     def look(self, newton: Newton, objective: Sum, bodies: Bodies, state: State) -> tuple[State, bool]:
         """The state, or a lower one that the exact Hessian leads to, and whether it is at rest.
 
+        It is stalled where rest is farther than allowed, but nothing lower is found on the way.
         Projected to be positive, the Hessian that Newton's method uses is too stiff along soft directions, and blind
         to those along which the energy falls away.
         """
@@ -110,8 +111,10 @@ class Rest:
             if x is not None:
                 moved = farthest(bodies, x - state.x)
                 return replace(state, x=x, distances=moved if descent.negative else distances), False
-        else:
+        if not descent.negative:
             state = replace(state, distances=distances)
+            if state.distance > self.distance:
+                return replace(state, stalled=True), False
         if self.seed is None:
             return state, True
         rng = np.random.default_rng([self.seed, state.level, state.pushes])

@@ -86,15 +86,15 @@ def _seek_rest(
 
     Forces have to be balanced then, too.
     """
-    motion = step.motion
+    motion, value = step.motion, objective.value(x)
     for _ in range(max_iterations):
-        iterate = _coast(problem, newton, objective, x, rest.coast(coasted) * motion) if coasted else None
+        iterate = _coast(problem, newton, objective, x, value, rest.coast(coasted) * motion) if coasted else None
         if iterate is not None and iterate.discarded:
             yield iterate
             iterate, coasted = None, 0
         if iterate is None:
             iterate = _iterate(newton, objective, x, problem.free)
-        motion, x, coasted = iterate.x - x, iterate.x, coasted + 1
+        motion, x, value, coasted = iterate.x - x, iterate.x, iterate.value, coasted + 1
         moved = max(*farthest(problem.bodies, iterate.d), *farthest(problem.bodies, motion))
         # friction that does not slide yet is so stiff that hardly any way is left where forces are not balanced
         done = moved <= rest.distance and force_balance(problem, x, step.lagged, objective.clock) < BALANCED
@@ -114,11 +114,11 @@ def _iterate(newton: Newton, objective: Sum, x: Floats, free: Bools) -> Iterate:
     return next(newton.iterate(objective, x, free, stop=0.0, max_iterations=1, refine=refine))
 
 
-def _coast(problem: Problem, newton: Newton, objective: Sum, x: Floats, motion: Floats) -> Iterate | None:
+def _coast(problem: Problem, newton: Newton, objective: Sum, x: Floats, value: float, motion: Floats) -> Iterate | None:
     """One Newton iteration from where motion leads to, None where something is in the way.
 
     That place may be higher: a straight line leaves a curved valley, into which the iteration leads back. It is
-    discarded where it does not end lower than x.
+    discarded where it does not end below value, the objective at x [J].
     """
     p = np.where(problem.free[:, None], motion, 0.0)
     room = objective.max_step(x, p)
@@ -126,9 +126,9 @@ def _coast(problem: Problem, newton: Newton, objective: Sum, x: Floats, motion: 
     if not np.isfinite(objective.value(y)):
         return None
     iterate = _iterate(newton, objective, y, problem.free)
-    if objective.value(iterate.x) < objective.value(x):
+    if iterate.value < value:
         return replace(iterate, stalled=False)
-    return replace(iterate, x=x, discarded=True)
+    return replace(iterate, x=x, value=value, discarded=True)
 
 
 def _start(problem: Problem, step: Step, objective: Sum) -> tuple[Floats, bool]:
