@@ -6,6 +6,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,6 @@ from plisse.scene.scene import Scene
 
 MOST_MOVED, MOST_RMS = 0.5, 0.1  # % of the size that tightening ten-fold may move: one vertex, and all of them
 SEEDS = range(10)
-EXAMPLES = Path(tempfile.gettempdir()) / "plisse-bench"
 Table = dict[str, Any]
 
 
@@ -48,9 +48,15 @@ def measure(threads: int, part: str | None = None) -> tuple[list[Figure], dict[s
 # --- scenes ---------------------------------------------------------------------------------------------------------
 
 
+@cache
+def _examples() -> tempfile.TemporaryDirectory[str]:
+    """A folder for examples and their meshes, which goes when Python ends."""
+    return tempfile.TemporaryDirectory(prefix="plisse-bench-")
+
+
 def example(name: str, *sets: str) -> Scene:
-    """One of the examples that come with Plissé, its meshes in the present folder's place."""
-    return load_scene(copy_example(name, EXAMPLES), list(sets))
+    """One of the examples that come with Plissé."""
+    return load_scene(copy_example(name, Path(_examples().name)), list(sets))
 
 
 def drape(size: float, levels: int = 2) -> Scene:
@@ -166,7 +172,7 @@ def _rested(name: str, levels: int = 2, **hierarchy: Any) -> Scene:
 
 def _settle(scene: Scene, threads: int) -> tuple[Session, State]:
     """The scene's finest level in equilibrium, or as near as it came."""
-    done = climb(scene, threads=threads, folder=EXAMPLES)
+    done = climb(scene, threads=threads, folder=Path(_examples().name))
     return done.session, done.states[max(done.states)]
 
 
