@@ -10,8 +10,8 @@ from plisse.core.arrays import Floats
 from plisse.core.mesh import Mesh, concatenate
 from plisse.energies.bending import Bending
 from plisse.energies.membrane import Membrane, shape_gradients
+from plisse.hierarchy.flatness import is_flat
 from plisse.hierarchy.loop import subdivide
-from plisse.hierarchy.subdivision import is_flat
 from plisse.shapes.catalogue import cylinder, grid
 
 

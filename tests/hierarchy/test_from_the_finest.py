@@ -59,9 +59,7 @@ def coarse_grid() -> Mesh:
 @pytest.fixture(autouse=True)
 def kind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The kind "loop" of scene files, made from the finest mesh."""
-    monkeypatch.setitem(
-        KINDS, "loop", lambda bodies, simulated, refined, levels, prolongation: Reversed(bodies, levels)
-    )
+    monkeypatch.setitem(KINDS, "loop", lambda bodies, prolongations, refined, levels: Reversed(bodies, levels))
     use_threads(1)
     yield
 
@@ -111,7 +109,7 @@ def test_it_is_previewed_and_refined_to_the_users_mesh(tmp_path: Path) -> None:
 
 def test_a_kind_that_nobody_knows_is_one_sentence() -> None:
     with pytest.raises(SceneError, match='no hierarchy of the kind "decimation": choose from loop'):
-        build_hierarchy("decimation", [coarse_grid()], simulated=1, refined=[], levels=2, prolongation="linear")
+        build_hierarchy("decimation", [coarse_grid()], prolongations=["linear"], refined=[], levels=2)
 
 
 def test_a_newton_is_made_once_a_level(tmp_path: Path) -> None:

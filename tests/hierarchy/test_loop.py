@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plisse.core.mesh import Mesh, check_manifold
+from plisse.hierarchy.flatness import is_flat
 from plisse.hierarchy.loop import loop, midpoints, split_triangles, subdivide
-from plisse.hierarchy.subdivision import Subdivision, is_flat
+from plisse.hierarchy.subdivision import Subdivision
 from plisse.shapes.catalogue import box, cylinder, disc, grid, sphere, torus
 
 MESHES = {
@@ -221,15 +222,3 @@ def test_loop_smooths_what_midpoints_leave() -> None:
         angles = [sharpest(level[0]) for level in Subdivision([sphere(subdivisions=0)], levels=4, rules=[rule]).levels]
         assert all(fine <= factor * coarse + 1e-6 for coarse, fine in pairwise(angles))
         assert (angles[-1] < 0.3 * angles[0]) == (rule == "loop")
-
-
-def test_flatness_is_seen_in_any_plane() -> None:
-    turn = np.linalg.qr(np.random.default_rng(5).normal(size=(3, 3)))[0]
-    square = grid(resolution=4)
-    assert is_flat(square)
-    assert is_flat(Mesh(1e-3 * square.X @ turn + (1.0, 2.0, 3.0), square.triangles))
-    for size in (0.05, 0.3):
-        assert is_flat(Mesh(np.round(size * square.X @ turn, 6), square.triangles))
-    assert not is_flat(Mesh(square.X + np.outer(square.X[:, 0] ** 2, (0.0, 0.0, 1e-3)), square.triangles))
-    assert not is_flat(sphere(subdivisions=1))
-    assert not is_flat(cylinder(closed=False))

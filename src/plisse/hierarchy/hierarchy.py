@@ -40,16 +40,16 @@ class Hierarchy(ABC):
         """How a feasible state of a level becomes one of the next finer level."""
 
 
-# makes a hierarchy of the scene's meshes: bodies, how many of them are simulated, which of the others are refined,
-# number of levels, prolongation of flat shells
-Builder = Callable[[Sequence[Mesh], int, Sequence[bool], int, str], Hierarchy]
+# makes a hierarchy of the scene's meshes: bodies, the prolongation of each that is simulated, which of the others are
+# refined, number of levels
+Builder = Callable[[Sequence[Mesh], Sequence[str], Sequence[bool], int], Hierarchy]
 KINDS: dict[str, Builder] = {}
 
 
 def build_hierarchy(
-    kind: str, bodies: Sequence[Mesh], *, simulated: int, refined: Sequence[bool], levels: int, prolongation: str
+    kind: str, bodies: Sequence[Mesh], *, prolongations: Sequence[str], refined: Sequence[bool], levels: int
 ) -> Hierarchy:
-    """The hierarchy of a kind. simulated: bodies that are; refined: of the others, whether they grow finer too."""
+    """The hierarchy of a kind. prolongations: of the bodies that are simulated; refined: whether the others are."""
     if kind not in KINDS:
         raise SceneError(f'There is no hierarchy of the kind "{kind}": choose from {", ".join(KINDS)}.')
-    return KINDS[kind](bodies, simulated, refined, levels, prolongation)
+    return KINDS[kind](bodies, prolongations, refined, levels)

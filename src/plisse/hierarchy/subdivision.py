@@ -5,17 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
-import numpy as np
-
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.expand import Expansion, MidpointExpansion
 from plisse.hierarchy.hierarchy import KINDS, Hierarchy
 from plisse.hierarchy.loop import loop, subdivide
 from plisse.hierarchy.maps import LinearMap, identity, side_by_side
-
-# A rest shape is flat when no vertex is farther from a plane than this part of its extent: six decimals in a file round
-# a cloth of 5 cm by a third of that.
-FLAT = 1e-4
 
 # a mesh that stays in a changed scene keeps its finer levels
 _finer: WeakKeyDictionary[Mesh, dict[str, tuple[Mesh, LinearMap]]] = WeakKeyDictionary()
@@ -73,28 +67,18 @@ class Subdivision(Hierarchy):
 
 
 def build_subdivision(
-    bodies: Sequence[Mesh], simulated: int, refined: Sequence[bool], levels: int, prolongation: str
+    bodies: Sequence[Mesh], prolongations: Sequence[str], refined: Sequence[bool], levels: int
 ) -> Subdivision:
-    """Curved shells and refined colliders follow Loop's rule, flat shells the prolongation, "linear" or "loop".
+    """Shells follow their prolongations, "linear" or "loop", refined colliders Loop's rule.
 
     Shells whose rest shape has seams take midpoints: the two sides of a seam are apart at rest, and a smooth rule would
     mix them.
     """
-    flat = [prolongation if is_flat(mesh) else "loop" for mesh in bodies[:simulated]]
-    shells = ["linear" if mesh.rest_places is None else rule for mesh, rule in zip(bodies, flat, strict=False)]
+    shells = ["linear" if mesh.rest_places is None else rule for mesh, rule in zip(bodies, prolongations, strict=False)]
     return Subdivision(bodies, levels=levels, rules=[*shells, *("loop" if finer else None for finer in refined)])
 
 
 KINDS["loop"] = build_subdivision
-
-
-def is_flat(mesh: Mesh) -> bool:
-    """Whether all rest positions lie in one plane."""
-    X = mesh.X if mesh.rest is None else mesh.rest.reshape(-1, 3)
-    centred = X - X.mean(axis=0)
-    extent = float(np.abs(centred).max())
-    normal = np.linalg.svd(centred.T @ centred)[0][:, 2]
-    return bool(np.abs(centred @ normal).max() <= FLAT * extent)
 
 
 def _refine(mesh: Mesh, rule: str | None) -> tuple[Mesh, LinearMap]:

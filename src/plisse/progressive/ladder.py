@@ -4,24 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
 from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
+from plisse.hierarchy.flatness import is_developable, is_flat
 from plisse.hierarchy.hierarchy import Hierarchy, build_hierarchy
 from plisse.hierarchy.maps import LevelMap
-from plisse.hierarchy.subdivision import is_flat
 from plisse.progressive.rest import MOST_STRIDE, Rest
 from plisse.progressive.scales import settle_contact
 from plisse.progressive.scene_problem import Extra, Finer, Proxy, SceneProblem
 from plisse.progressive.shells import ShellModel
 from plisse.scene.geometry import Geometry, scene_size
-from plisse.scene.scene import Scene
+from plisse.scene.scene import Scene, Shell
 
 WEIGHT_STRAIN = 0.2  # strain under its own weight of a sheet whose wrinkles a level cannot show, in compression
 MOST_BENDING = 100.0  # factor on bending that no level exceeds
+NOTES = {
+    "developable": "{} is curved at rest, but could be cut from flat cloth: its levels are made as those of a flat "
+    "one. Finer ones keep its facets, coarse ones give way to compression.",
+    "curved": "{} is curved at rest: Loop's rule rounds it on finer levels, and all levels resist compression in full.",
+}
 LINEAR_GAIN = 2.0  # the bending stiffness of a hinge grows so much per level of midpoints that it is evaluated on
 
 ModelKey = tuple[int, tuple[float, ...] | None, tuple[float, ...] | None, int]
@@ -46,6 +52,18 @@ class Ladder:
     @property
     def finest(self) -> int:
         return self.hierarchy.finest
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What shells that are not flat were taken for."""
+        if self.finest == 0 or self.scene.hierarchy.proxy.prolongation != "linear":
+            return ()
+        named = zip(self.scene.shells, self._kinds, strict=True)
+        return tuple(NOTES[kind].format(shell.name) for shell, kind in named if kind in NOTES)
+
+    @cached_property
+    def _kinds(self) -> tuple[str, ...]:
+        return _kinds_of_rest(self.scene, self.given)
 
     # --- geometry -----------------------------------------------------------------------------------------------------
 
@@ -132,24 +150,23 @@ class Ladder:
     def softened(self, level: int) -> tuple[list[float], list[float]]:
         """Part of the compressive stiffness kept, and factor on bending, of each shell on a level.
 
-        With r, the level's mean edge over gravity's bending length ∛(D / ρτg), D = E τ³ / 12(1 − ν²): folds of that
-        length are not resolved for r > 1. "auto" then keeps s^((r − 1)/2) of the compressive stiffness, no less than s,
-        with which the sheet's own weight would compress it by WEIGHT_STRAIN. Under linear prolongation it also makes
-        bending r times as stiff, as evaluating it on a mesh with edges of that length would; Loop's rule is smooth.
+        With r, the level's mean edge over gravity's bending length: folds of that length are not resolved for r > 1.
+        "auto" then keeps s^((r − 1)/2) of the compressive stiffness, no less than s, with which the sheet's own weight
+        would compress it by WEIGHT_STRAIN. Under linear prolongation it also makes bending r times as stiff, as
+        evaluating it on a mesh with edges of that length would; Loop's rule is smooth.
         """
         proxy, g = self.scene.hierarchy.proxy, float(np.linalg.norm(self.scene.gravity))
         size, up = scene_size(self.given.shells), self._levels_up(level)
         kept, stiffer = [], []
-        meshes = zip(self.geometry(0).shells, self.geometry(level).shells, self.hierarchy.nested, strict=False)
-        for shell, (base, mesh, nested) in zip(self.scene.shells, meshes, strict=True):
+        meshes = zip(self._kinds, self.geometry(level).shells, self.hierarchy.nested, strict=False)
+        for shell, (kind, mesh, nested) in zip(self.scene.shells, meshes, strict=True):
             m = shell.material
-            D = m.bending_modulus * m.thickness**3 / (12.0 * (1.0 - m.nu**2))
-            r = float(mesh.edge_lengths.mean()) * (m.area_density * g / D) ** (1.0 / 3.0) if D > 0.0 else np.inf
+            r = _edge_over_fold(shell, mesh, g)
             s = min(m.density * g * size / (WEIGHT_STRAIN * m.E), 1.0)
             auto = s ** min(max((r - 1.0) / 2.0, 0.0), 1.0) if s > 0.0 else 1.0
             part = auto if isinstance(proxy.compression, str) else proxy.compression
             # a curved rest shape carries its load by compression: it keeps it
-            kept.append(part if is_flat(base) else 1.0)
+            kept.append(1.0 if kind == "curved" else part)
             auto = min(max(1.0, r), MOST_BENDING) if nested else 1.0
             stiffer.append(auto if isinstance(proxy.bending, str) else proxy.bending**up)
         return kept, stiffer
@@ -234,11 +251,34 @@ def _build(scene: Scene, geometry: Geometry) -> Hierarchy:
     return build_hierarchy(
         settings.kind,
         [*geometry.shells, *geometry.solids],
-        simulated=len(geometry.shells),
+        prolongations=[
+            "loop" if kind == "curved" else settings.proxy.prolongation for kind in _kinds_of_rest(scene, geometry)
+        ],
         refined=[collider.refine for collider in scene.colliders if collider.mesh is not None],
         levels=settings.levels,
-        prolongation=settings.proxy.prolongation,
     )
+
+
+def _kinds_of_rest(scene: Scene, geometry: Geometry) -> tuple[str, ...]:
+    """What each shell's rest shape is to the levels: "flat", "developable" or "curved".
+
+    A tube or a cone of cloth that folds more finely than its mesh can show is treated as a flat piece is; one of sheet
+    metal or paper carries its load by compression, and its facets would be seen.
+    """
+    g, levels = float(np.linalg.norm(scene.gravity)), scene.hierarchy.levels
+    return tuple(
+        "flat" if is_flat(mesh)
+        else "developable" if levels > 1 and _edge_over_fold(shell, mesh, g) > 1.0 and is_developable(mesh)
+        else "curved"
+        for shell, mesh in zip(scene.shells, geometry.shells, strict=True)
+    )  # fmt: skip
+
+
+def _edge_over_fold(shell: Shell, mesh: Mesh, gravity: float) -> float:
+    """A mesh's mean edge over gravity's bending length ∛(D / ρτg), D = E τ³ / 12(1 − ν²)."""
+    m = shell.material
+    D = m.bending_modulus * m.thickness**3 / (12.0 * (1.0 - m.nu**2))
+    return float(mesh.edge_lengths.mean()) * (m.area_density * gravity / D) ** (1.0 / 3.0) if D > 0.0 else np.inf
 
 
 def _placed(mesh: Mesh, X: Floats) -> Mesh:

@@ -67,7 +67,9 @@ def run_scene(
     if not going_on:
         check_start(session.ladder.problem(first))
         check_support(scene)
-    for note in (*geometry.notes, *find_enclosed(scene, geometry)) if progress and not going_on else ():
+    for note in (
+        (*geometry.notes, *session.ladder.notes, *find_enclosed(scene, geometry)) if progress and not going_on else ()
+    ):
         print(f"note: {note}", file=progress, flush=True)
     with lock_run(out):
         # another command may have been here since
