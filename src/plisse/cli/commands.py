@@ -52,6 +52,10 @@ def add_commands(commands: Any) -> None:
     export.add_argument("--frame", type=int, metavar="N", help="only this frame; -1 is the last")
     export.add_argument("--animated", action="store_true", default=None, help="glb: all frames as morph targets")
     export.add_argument("--smooth", action="store_true", help="a smooth view of a coarse level, marked as such")
+    export.add_argument(
+        "--mechanics", action="store_true", default=None,
+        help="usd, ply: with strain, stress, curvature and contact forces",
+    )  # fmt: skip
     export.add_argument("--fps", type=float, help="mp4, webm: frames per second (default: as simulated)")
     export.add_argument("--size", type=_size, metavar="WxH", help="mp4, webm: pixels (default: 1280x720)")
     floors = export.add_mutually_exclusive_group()
@@ -206,6 +210,7 @@ def _export(options: argparse.Namespace) -> int:
             fps=options.fps,
             size=options.size,
             smooth=options.smooth,
+            mechanics=options.mechanics,
             progress=tell,
         )
     print(_tell(summary))

@@ -28,10 +28,10 @@ class Format:
 
 
 FORMATS = {
-    "usd": Format("usd:write", (".usdc", ".usd", ".usda")),
+    "usd": Format("usd:write", (".usdc", ".usd", ".usda"), ("mechanics",)),
     "abc": Format("alembic:write", (".abc",)),
     "glb": Format("glb:write", (".glb",), ("animated",)),
-    "ply": Format("sequences:write_plys"),
+    "ply": Format("sequences:write_plys", options=("mechanics",)),
     "obj": Format("sequences:write_objs"),
     "mp4": Format("video:write", (".mp4",), ("fps", "size")),
     "webm": Format("video:write", (".webm",), ("fps", "size")),
@@ -53,6 +53,7 @@ def export_run(
     fps: float | None = None,
     size: tuple[int, int] | None = None,
     smooth: bool = False,
+    mechanics: bool | None = None,
     progress: Progress = quiet,
 ) -> Summary:
     """Writes a run to a file or a folder of files.
@@ -61,11 +62,12 @@ def export_run(
     level: by default, the finest that has frames. frame: only this one (−1: the last). floors: half-spaces as large
     squares, by default in USD, Alembic and GLB. animated: GLB as morph targets instead of one frame. fps: frames per
     second of a video; size: its width and height in pixels. smooth: the shells in a smooth view, marked as such.
-    progress: called with the number of frames done and of all.
+    mechanics: USD and PLY with strain, stress and curvature of the shells' triangles and the contact forces on their
+    vertices. progress: called with the number of frames done and of all.
     """
     kind, out = _choose(format, Path(out))
     chosen = FORMATS[kind]
-    given: dict[str, Any] = {"animated": animated, "fps": fps, "size": size}
+    given: dict[str, Any] = {"animated": animated, "fps": fps, "size": size, "mechanics": mechanics}
     options = {key: value for key, value in given.items() if value is not None}
     for key in options:
         if key not in chosen.options:
@@ -78,13 +80,15 @@ def export_run(
         check_folder(out)
     if animated and frame is not None:
         raise SceneError("--animated writes all frames and --frame only one: choose one of them.")
+    if mechanics and smooth:
+        raise SceneError("--mechanics is about the level itself, not about a smooth view of it: leave out --smooth.")
     recording = open_recording(folder, level)
     if frame is not None:
         recording = recording.only(frame)
     if smooth:
         recording = recording.smoothed()
     if single:
-        summary = write_single(recording, out, kind, floors=bool(floors), progress=progress)
+        summary = write_single(recording, out, kind, floors=bool(floors), mechanics=bool(mechanics), progress=progress)
     else:
         module, _, name = chosen.writer.partition(":")
         summary = getattr(import_module(f"{__name__}.{module}"), name)(recording, out, progress=progress, **options)

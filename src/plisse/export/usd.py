@@ -10,6 +10,7 @@ import numpy as np
 
 from plisse.core.arrays import Floats
 from plisse.core.mesh import find_bounds
+from plisse.export.borne import Borne, Measure
 from plisse.export.look import Look, describe_looks, linear, make_distinct
 from plisse.export.target import Progress, Summary, need, quiet, whole_file
 from plisse.pictures.normals import corner_normals, vertex_normals
@@ -18,23 +19,27 @@ from plisse.runs.recording import RecordedBody, Recording
 PENDING = 16 << 20  # bytes of samples that may wait in memory before they go to the file
 
 
-def write(recording: Recording, out: Path, *, floors: bool = True, progress: Progress = quiet) -> Summary:
+def write(
+    recording: Recording, out: Path, *, floors: bool = True, mechanics: bool = False, progress: Progress = quiet
+) -> Summary:
     """Writes .usdc or .usd (binary) or .usda (text): z-up, metres, one time code per frame.
 
     Samples go to the file every 16 MB, so that memory does not grow with frames. Text can only be written at once: it
-    is made from a binary file, which is read in place. floors: half-spaces as squares.
+    is made from a binary file, which is read in place. floors: half-spaces as squares. mechanics: what shells bear, as
+    primvars plisse:…
     """
     need("pxr", extra="usd", purpose="USD")
+    measure = Measure(recording) if mechanics else None
     with whole_file(out) as partial:
         if out.suffix == ".usda":
             binary = partial.with_suffix(".usdc")
             try:
-                _write_stage(recording, binary, floors, progress)
+                _write_stage(recording, binary, floors, progress, measure)
                 _write_text(binary, partial)
             finally:
                 binary.unlink(missing_ok=True)
         else:
-            _write_stage(recording, partial, floors, progress)
+            _write_stage(recording, partial, floors, progress, measure)
         size = partial.stat().st_size
     return Summary(out, "usd", recording.level, len(recording), size)
 
@@ -47,7 +52,7 @@ def _write_text(binary: Path, partial: Path) -> None:
         raise RuntimeError("USD could not write its text form")
 
 
-def _write_stage(recording: Recording, path: Path, floors: bool, progress: Progress) -> None:
+def _write_stage(recording: Recording, path: Path, floors: bool, progress: Progress, measure: Measure | None) -> None:
     from pxr import Sdf, Tf, Usd, UsdGeom
 
     stage = Usd.Stage.CreateNew(str(path))
@@ -71,8 +76,11 @@ def _write_stage(recording: Recording, path: Path, floors: bool, progress: Progr
     ]
     layer, pending = stage.GetRootLayer(), 0
     for index, code in enumerate(codes):
+        borne, first = None if measure is None else measure(index), 0
         for mesh, x in zip(meshes, recording.places(index, bodies), strict=True):
-            pending += mesh.add(x, float(code))
+            own = borne.of(mesh.body, first) if borne is not None and mesh.body.is_shell else None
+            pending += mesh.add(x, float(code), own)
+            first += len(mesh.body.triangles)
         if pending > PENDING:
             _save(layer)
             pending = 0
@@ -109,29 +117,30 @@ class Points:
         # folds of cloth are smooth, edges of a box are not
         self.mesh.SetNormalsInterpolation(UsdGeom.Tokens.vertex if body.is_shell else UsdGeom.Tokens.faceVarying)
         self.before: Floats | None = None
+        self.borne_before: Borne | None = None
         self.first = self.last = 0.0
         self.sampled: float | None = None
 
-    def add(self, x: Floats, code: float) -> int:
-        """Takes the points of one frame; how many bytes wait to be saved for it."""
+    def add(self, x: Floats, code: float, borne: Borne | None = None) -> int:
+        """Takes the points of one frame and what it bears; how many bytes wait to be saved for it."""
         size = 0
         if self.before is None:
             self.first = code
-            size = self._set(x)
+            size = self._set(x, borne)
         elif not np.array_equal(x, self.before):
             # a motion begins where the rest before it ended
             if self.sampled is None:
-                size += self._set(self.before, self.first)
+                size += self._set(self.before, self.borne_before, self.first)
                 self.sampled = self.first
             if self.sampled < self.last:
-                size += self._set(self.before, self.last)
-            size += self._set(x, code)
+                size += self._set(self.before, self.borne_before, self.last)
+            size += self._set(x, borne, code)
             self.sampled = code
-        self.before, self.last = x.copy(), code
+        self.before, self.borne_before, self.last = x.copy(), borne, code
         return size
 
-    def _set(self, x: Floats, code: float | None = None) -> int:
-        from pxr import Usd, Vt
+    def _set(self, x: Floats, borne: Borne | None, code: float | None = None) -> int:
+        from pxr import Sdf, Usd, UsdGeom, Vt
 
         time = Usd.TimeCode.Default() if code is None else Usd.TimeCode(code)
         points = x.astype(np.float32)
@@ -141,7 +150,18 @@ class Points:
         self.mesh.GetPointsAttr().Set(Vt.Vec3fArray.FromNumpy(points), time)
         self.mesh.GetExtentAttr().Set(Vt.Vec3fArray.FromNumpy(bounds), time)
         self.mesh.GetNormalsAttr().Set(Vt.Vec3fArray.FromNumpy(normals.astype(np.float32)), time)
-        return int(points.nbytes + normals.nbytes // 2)
+        size = int(points.nbytes + normals.nbytes // 2)
+        if borne is None:
+            return size
+        types = Sdf.ValueTypeNames
+        pairs = (borne.triangles, UsdGeom.Tokens.uniform, types.Float2Array, Vt.Vec2fArray)
+        vectors = (borne.vertices, UsdGeom.Tokens.vertex, types.Vector3fArray, Vt.Vec3fArray)
+        for attributes, interpolation, kind, array in (pairs, vectors):
+            for name, values in attributes.items():
+                primvar = UsdGeom.PrimvarsAPI(self.mesh).CreatePrimvar(f"plisse:{name}", kind, interpolation)
+                primvar.Set(array.FromNumpy(np.ascontiguousarray(values, np.float32)), time)
+                size += values.nbytes // 2
+        return size
 
 
 def _write_materials(stage: Any, root: str, looks: Sequence[Look]) -> dict[Any, Any]:

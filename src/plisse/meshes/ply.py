@@ -1,6 +1,7 @@
 """Stanford PLY: ASCII and binary reading, binary writing."""
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -61,22 +62,28 @@ def write_ply(
     colors: Bytes | None = None,
     uv: Floats | None = None,
     comment: str = "",
+    faces: Mapping[str, Floats] | None = None,
+    vertices: Mapping[str, Floats] | None = None,
 ) -> None:
     """Binary little-endian file of positions [m] (n, 3) in float64 and triangles (m, 3) in int32.
 
     colors: red, green and blue of each triangle, shape (m, 3), uint8. uv: texture coordinates of the triangles'
     corners, shape (m, 3, 2), or of the vertices, (n, 2), NaN where there are none. They become the vertices' s and t in
     float64, or where a vertex has several, the faces' list texcoord, which is float32 by custom. comment: what the
-    header says, on one line.
+    header says, on one line. faces, vertices: further numbers by name, shape (m,) and (n,), as float32 and float64.
     """
     fields: list[Any] = [("count", "u1"), ("indices", "<i4", 3)]
     of_vertices = by_vertex(triangles, uv, len(x)) if uv is not None and uv.ndim == 3 else uv
-    texture = "" if of_vertices is None else "property double s\nproperty double t\n"
+    points = dict(zip("xyz", x.T, strict=True))
+    if of_vertices is not None:
+        points |= {"s": of_vertices[:, 0], "t": of_vertices[:, 1]}
+    points |= vertices or {}
     said = f"comment {' '.join(comment.split())}\n" if comment else ""
     header = (
         f"ply\nformat binary_little_endian 1.0\n{said}"
-        f"element vertex {len(x)}\nproperty double x\nproperty double y\nproperty double z\n{texture}"
-        f"element face {len(triangles)}\nproperty list uchar int vertex_indices\n"
+        f"element vertex {len(x)}\n"
+        + "".join(f"property double {name}\n" for name in points)
+        + f"element face {len(triangles)}\nproperty list uchar int vertex_indices\n"
     )
     values: dict[str, Any] = {"count": 3, "indices": triangles}
     if uv is not None and of_vertices is None:
@@ -87,14 +94,17 @@ def write_ply(
         header += "property uchar red\nproperty uchar green\nproperty uchar blue\n"
         fields.append(("colors", "u1", 3))
         values["colors"] = colors
-    faces = np.empty(len(triangles), dtype=fields)
+    for name, column in (faces or {}).items():
+        header += f"property float {name}\n"
+        fields.append((name, "<f4"))
+        values[name] = column
+    rows = np.empty(len(triangles), dtype=fields)
     for name, value in values.items():
-        faces[name] = value
-    points = x if of_vertices is None else np.column_stack((x, of_vertices))
+        rows[name] = value
     with open(path, "wb") as file:
         file.write(f"{header}end_header\n".encode("ascii", "replace"))
-        file.write(np.ascontiguousarray(points, dtype="<f8").tobytes())
-        file.write(faces.tobytes())
+        file.write(np.ascontiguousarray(np.column_stack(list(points.values())), dtype="<f8").tobytes())
+        file.write(rows.tobytes())
 
 
 def read_ply_polygons(path: Path) -> Polygons:

@@ -49,8 +49,9 @@ class Recording:
     """A run's frames on one level; none is kept in memory.
 
     name: the scene's. bodies: shells, then mesh colliders; planes: half-spaces, which frames do not hold.
-    numbers: of the frames in the folder; times: theirs [s], shape (k,); rate: frames per second. smooth: the view that
-    is shown instead of the level itself, if there is one.
+    numbers: of the frames in the folder; times: when each is shown [s], shape (k,); simulated: the time that it is of
+    [s], shape (k,); rate: frames per second. smooth: the view that is shown instead of the level itself, if there is
+    one.
     """
 
     folder: Path
@@ -61,6 +62,7 @@ class Recording:
     planes: tuple[RecordedPlane, ...]
     numbers: tuple[int, ...]
     times: Floats
+    simulated: Floats
     rate: float
     smooth: SmoothView[RecordedBody] | None = None
 
@@ -119,7 +121,8 @@ class Recording:
                 f"There is no frame {number}: level {self.level} of {self.folder} has frames "
                 f"{self.numbers[0]} to {self.numbers[-1]}."
             )
-        return replace(self, numbers=(number,), times=np.zeros(1))
+        simulated = self.simulated[[self.numbers.index(number)]]
+        return replace(self, numbers=(number,), times=np.zeros(1), simulated=simulated)
 
 
 def open_recording(folder: str | Path, level: int | None = None) -> Recording:
@@ -146,6 +149,7 @@ def open_recording(folder: str | Path, level: int | None = None) -> Recording:
         (),
         frames[level],
         np.arange(len(times)) / STILLS if static else times,
+        times,
         STILLS if static else 1.0 / period,
     )
     return replace(recording, planes=_cut_squares(stage.planes, recording))

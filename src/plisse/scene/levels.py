@@ -48,14 +48,14 @@ class Levels(Record):
     )  # fmt: skip
     prolongation: str | None = choice(
         "map from a coarse level to finer ones, by midpoints or by Loop's rule: for its elasticity, for the start of "
-        "the next level, and for the finer rest shapes; curved rest shapes always use Loop's rule, those with seams "
-        "midpoints",
+        "the next level, and for the finer rest shapes; curved rest shapes always use Loop's rule, unless they are "
+        "cloth that could be cut from a flat piece; those with seams use midpoints",
         PROLONGATIONS, default=None, shown='`"linear"` (`"paper"`: `"loop"`)',
     )  # fmt: skip
     compression: float | str | None = number(
         None,
-        "fraction of the membrane's resistance to compression that levels below the finest keep; curved rest shapes "
-        "keep all of it",
+        "fraction of the membrane's resistance to compression that levels below the finest keep; rest shapes that use "
+        "Loop's rule because they are curved keep all of it",
         default=None, shown='`"auto"` (`"paper"`: `1`)', also=(Choice(("auto",)),), above=0,
     )  # fmt: skip
     bending: float | str | None = number(
