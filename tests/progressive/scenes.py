@@ -55,7 +55,8 @@ def states(problem: SceneProblem, newton: Newton | None = None, at: Checkpoint |
         return march(problem, INTEGRATORS[time.integrator](time.step), newton, Clock(), pace, grid)
     last = time.max_steps + (at.state.step if at is not None else 0)
     size = scene_size([problem.shells])
-    rest = None if problem.scene.ends_by_tolerance else Rest(solver.rest * size, size)
+    slip = problem.scene.contact.friction_speed * time.step
+    rest = None if problem.scene.ends_by_tolerance else Rest(solver.rest * size, size, slip=slip)
     pace = Pace(solver.step_tol, last, 1, solver.max_iterations, rest)
     return march(problem, Statics(time.step), newton, Clock(), pace, grid)
 

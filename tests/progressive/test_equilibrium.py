@@ -57,6 +57,14 @@ def test_ten_times_as_near_is_where_it_was(scene: Scene) -> None:
     assert np.linalg.norm(tight.x - state.x, axis=1).max() < 5e-3 * size
 
 
+def test_a_stack_does_not_land_sheet_by_sheet() -> None:
+    sheet = {"shape": "grid", "width": 0.3, "height": 0.3, "vertices": 36, "material": "cotton"}
+    shells = [sheet | {"translate": [0, 0, 0.002 * (layer + 1)]} for layer in range(12)]
+    table = {"shell": shells, "collider": [{"shape": "floor", "height": 0}]}
+    _, state = settled(scene_from_dict(table, Path()))
+    assert state.converged and state.step <= 12
+
+
 def test_the_same_drape_takes_the_same_steps_in_every_size() -> None:
     found = [settled(small(drape(size, levels=1), vertices=150)) for size in (1.0, 0.06, 20.0)]
     steps = [state.step for _, state in found]

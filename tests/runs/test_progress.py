@@ -3,6 +3,7 @@
 import io
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +133,8 @@ def test_contacts_that_stick_and_slip_are_told_apart_from_creeping() -> None:
     (found,) = reasons(watch(friction=0.0), cycling, 200)
     assert "the shape oscillates or creeps" in found
     # while something is still led, and in motion through time, a residual need not fall
+    # layers that land one after the other
+    assert reasons(watch(), lambda step: replace(cycling(step), contacts=100 + 2 * step), 200) == []
     assert reasons(watch(last_key=1e9), cycling, 200) == []
     assert reasons(watch(mode="dynamic"), cycling, 200) == []
 

@@ -202,7 +202,9 @@ class Ladder:
             return None
         size, seed = scene_size(self.given.shells), scene.seed if solver.leave_saddles else None
         most_stride = 1.0 if scene.wind is not None else MOST_STRIDE
-        return Rest((solver.rest if part is None else part) * size, size, seed, most_stride)
+        assert scene.contact.friction_speed is not None
+        slip = scene.contact.friction_speed * self.h
+        return Rest((solver.rest if part is None else part) * size, size, seed, most_stride, slip)
 
     def _model(
         self, level: int, kept: Sequence[float] | None, gain: Sequence[float] | None, *, room: int = 0

@@ -17,7 +17,7 @@ from plisse.solve.problem import BALANCE
 NEAR = 1e-2  # part of the scene's size: a step that moves no vertex further is near rest
 GROWTH, MOST_STRIDE = 2.0, 1e3  # of the inertia's time step, by full Newton steps near rest
 LONG_STRIDE = 1e2  # with which inertia no longer counts
-SHRINKAGE = 0.7  # of the slip below which friction sticks, by every step near rest
+STICKING = 0.1  # slip below which friction sticks, as a part of the way that the last iteration moves a vertex
 LEAST_STICK = 50.0  # its least value, times the distance that is rest, as a part of the scene's size
 FULL, SHORT = 0.9, 0.5  # parts of a Newton step
 STEP_ITERATIONS = 10  # of a step with a long stride, at most
@@ -33,13 +33,15 @@ class Rest:
     """What counts as rest. distance: of every vertex, at most [m]; size: of the scene [m].
 
     seed: of the push off a saddle; None where an unstable equilibrium is one, too. most_stride: of the inertia's time
-    step; forces that follow the shape a step late, as wind's, need inertia not to flutter.
+    step; forces that follow the shape a step late, as wind's, need inertia not to flutter. slip: below which friction
+    sticks far from rest [m].
     """
 
     distance: float
     size: float
     seed: int | None = 0
     most_stride: float = MOST_STRIDE
+    slip: float = np.inf
 
     @property
     def least_stick(self) -> float:
@@ -70,15 +72,16 @@ class Rest:
         """Stride and stick of the next step; direction: the longest by which the last iteration moves a vertex [m].
 
         Near rest inertia only slows Newton's method down, and friction, whose force depends on the slip of each step,
-        would let everything that it holds creep without end: its slip is taken back step by step, so that the sum of
-        all creep is bounded and contacts come to stick.
+        would let everything that it holds creep without end: its slip is taken back with the motion that is left, so
+        that the sum of all creep is bounded and contacts come to stick. Taken back any faster, what has to slide would
+        gather way from almost nothing in every step.
         """
         stride, stick = before.stride, before.stick
         if state.distance <= self.distance:
             return self.most_stride, self.least_stick
         near = direction <= NEAR * self.size
         if near:
-            stick = max(stick * SHRINKAGE, self.least_stick)
+            stick = min(max(STICKING * direction / self.slip, self.least_stick), 1.0)
             if state.step_length >= FULL:
                 stride = min(stride * GROWTH, self.most_stride)
         if not near or state.step_length < SHORT:

@@ -19,8 +19,13 @@ ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arriv
 PULL = 1e3  # first stiffness of the augmented Lagrangian, in units of mean mass / h²
 PULL_MOST = 1e9
 STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
-ROOM = 0.5  # part of the room before contact that coasting takes, where it would touch
+ROOM = 0.5  # part of the room before contact that coasting and falling take, where they would touch
 BALANCED = 1e-3  # resultant over load that ends a step near rest: friction that all but holds is told from what does
+CUT_SHORT = 0.5  # part of an iteration that contact allows: below it, bodies go on one by one
+PAST = 0.9  # part of the gap that a step goes through at most
+TOUCH = 0.97  # part of contact's reach at which they stop
+AHEAD = 50.0  # times contact's reach that they go at most
+TOGETHER = 1.01  # bodies that are stopped by less than this multiple of a step are stopped with it
 SETTLED = 1e-2  # a body that a round moves by less than this part of the reach is held for good
 
 
@@ -93,7 +98,7 @@ def _seek_rest(
             yield iterate
             iterate, coasted = None, 0
         if iterate is None:
-            iterate = _iterate(newton, objective, x, problem.free)
+            iterate = _let_fall(problem, objective, _iterate(newton, objective, x, problem.free))
         motion, x, value, coasted = iterate.x - x, iterate.x, iterate.value, coasted + 1
         moved = max(*farthest(problem.bodies, iterate.d), *farthest(problem.bodies, motion))
         # friction that does not slide yet is so stiff that hardly any way is left where forces are not balanced
@@ -129,6 +134,33 @@ def _coast(problem: Problem, newton: Newton, objective: Sum, x: Floats, value: f
     if iterate.value < value:
         return replace(iterate, stalled=False)
     return replace(iterate, x=x, value=value, discarded=True)
+
+
+def _let_fall(problem: Problem, objective: Sum, iterate: Iterate) -> Iterate:
+    """The iterate, and where contact cut it short, with every body at the end of its own way.
+
+    Of a stack of sheets in the air only the lowest is about to land: the others need not wait for it. What comes to
+    where contact begins to push stays there, and the others go on.
+    """
+    bodies = problem.bodies
+    if bodies.simulated == 1 or iterate.allowed >= CUT_SHORT:
+        return iterate
+    # a long fall passes so many sheets that finding all of them takes longer than falling in several steps
+    p = iterate.d * min(1.0 - iterate.step, AHEAD * problem.reach / max(farthest(bodies, iterate.d)))
+    x = iterate.x
+    for _ in range(bodies.simulated):
+        limits = [pair for pair in objective.limits(x, p) if len(pair[1])]
+        step = min((float(allowed.min()) for _, allowed in limits), default=1.0)
+        if step == 1.0:
+            x = frozen(x + p)
+            break
+        ahead = np.unique(np.concatenate([nodes[allowed <= TOGETHER * step].ravel() for nodes, allowed in limits]))
+        way = float(np.sqrt((p[ahead] ** 2).sum(axis=1).max()))
+        step = min(max(step / PAST - TOUCH * problem.reach / way, 0.0), step)
+        x, p = frozen(x + step * p), (1.0 - step) * p
+        p[np.isin(bodies.of_vertex, bodies.of_vertex[ahead])] = 0.0
+    value = objective.value(x)
+    return replace(iterate, x=x, value=value) if value < iterate.value else iterate
 
 
 def _start(problem: Problem, step: Step, objective: Sum) -> tuple[Floats, bool]:

@@ -19,6 +19,8 @@ HELD_STEPS = 5  # steps in a row that scripted vertices are held back
 PATIENCE = 60  # steps of statics in which a state should come nearer to rest
 AWAY = 1.0  # what moves further than this part of the scene's size meanwhile falls or slides away
 FALL = 0.8  # to this part of what it was at least
+LANDING = 1.05  # factor by which contacts grow where something lands
+HALVES = slice(PATIENCE), slice(PATIENCE, None)
 
 
 class Watch:
@@ -42,7 +44,7 @@ class Watch:
         self._size, self._told = size, set[str]()
         self._short = self._held = 0
         self._recent: Floats | None = None
-        self._left: deque[float] = deque(maxlen=2 * PATIENCE)
+        self._left: deque[tuple[float, int]] = deque(maxlen=2 * PATIENCE)
         self._earlier: Floats | None = None  # positions some steps ago (n, 3) [m], to see what goes away
 
     @classmethod
@@ -56,7 +58,7 @@ class Watch:
         self._short = self._short + 1 if state.step_length < SHORT else 0
         if state.accepted:
             self._held = self._held + 1 if state.missed > self._dhat else 0
-            self._left.append(self._aim.left(state))
+            self._left.append((self._aim.left(state), state.contacts))
             if state.step % PATIENCE == 0:
                 self._earlier, self._recent = self._recent, state.x
         for name, reason in (
@@ -91,9 +93,9 @@ class Watch:
         seen = self._left
         if self._scene.time.mode != "static" or len(seen) < 2 * PATIENCE or state.time < self._last_key:
             return None
-        values = list(seen)
-        before, now = min(values[:PATIENCE]), min(values[PATIENCE:])
-        if now <= max(FALL * before, 1.0):
+        (before, touched), (now, touching) = (np.array(list(seen)[part]).T for part in HALVES)
+        # layers that land one after the other do not come nearer to rest, but more and more of them touch
+        if now.min() <= max(FALL * before.min(), 1.0) or touching.max() > LANDING * touched.max():
             return None
         if self._earlier is not None:
             way = np.linalg.norm(state.x - self._earlier, axis=1)
