@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from plisse.contact.plane import PlaneContact
-from plisse.core.potential import Potential, Sum
+from plisse.core.potential import Hessian, Potential, Sum
 from plisse.kernels.threads import use_threads
 from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.scene_problem import SceneProblem
@@ -93,3 +93,31 @@ def test_a_users_barrier_stops_the_last_move_of_an_expansion() -> None:
     assert start.x[:, 2].min() > HEIGHT + OFFSET
     moved = np.linalg.norm(start.x - hierarchy.between(0, 1).along(x), axis=1)
     assert (moved[start.problem.free] > 1e-4).mean() > 0.5
+
+
+class Gate(Potential):
+    """What nothing may pass and nothing feels: all that it says is how far everything may go together."""
+
+    def value(self, x: Any) -> float:
+        return 0.0
+
+    def gradient(self, x: Any) -> Any:
+        return np.zeros_like(x)
+
+    def hessian(self, x: Any, *, psd: bool = True) -> Hessian:
+        return Hessian()
+
+    def max_step(self, x: Any, p: Any) -> float:
+        down = p[:, 2] < 0.0
+        return float(np.minimum(0.5 * (x[down, 2] - HEIGHT) / -p[down, 2], 1.0).min(initial=1.0))
+
+
+def test_bodies_that_fall_for_themselves_do_not_pass_a_users_barrier() -> None:
+    use_threads(1)
+    sheet = {"shape": "grid", "width": 0.3, "height": 0.3, "vertices": 25, "material": "cotton"}
+    shells = [sheet | {"translate": [0, 0, HEIGHT + height]} for height in (0.005, 0.05)]
+    session = open_session(scene_from_dict({"shell": shells}, Path()), extra=lambda problem: [Gate()])
+    for state in session.preview():
+        assert state.x[:, 2].min() > HEIGHT
+        if state.step == 5:
+            break

@@ -132,9 +132,9 @@ def test_contacts_that_stick_and_slip_are_told_apart_from_creeping() -> None:
     assert "step 120" in found and "sticking and slipping" in found and "contact.friction_speed" in found
     (found,) = reasons(watch(friction=0.0), cycling, 200)
     assert "the shape oscillates or creeps" in found
-    # while something is still led, and in motion through time, a residual need not fall
     # layers that land one after the other
     assert reasons(watch(), lambda step: replace(cycling(step), contacts=100 + 2 * step), 200) == []
+    # while something is still led, and in motion through time, a residual need not fall
     assert reasons(watch(last_key=1e9), cycling, 200) == []
     assert reasons(watch(mode="dynamic"), cycling, 200) == []
 

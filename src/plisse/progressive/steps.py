@@ -10,6 +10,7 @@ import numpy as np
 from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
+from plisse.hierarchy.expand import filtering
 from plisse.progressive.rest import EXACT_MOST, EXACT_RESIDUAL, NEAR, Rest, farthest
 from plisse.solve.curvature import Curvature
 from plisse.solve.newton import Iterate, Newton
@@ -19,7 +20,7 @@ ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arriv
 PULL = 1e3  # first stiffness of the augmented Lagrangian, in units of mean mass / h²
 PULL_MOST = 1e9
 STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
-ROOM = 0.5  # part of the room before contact that coasting and falling take, where they would touch
+ROOM = 0.5  # part of the room before contact that coasting takes, where it would touch
 BALANCED = 1e-3  # resultant over load that ends a step near rest: friction that all but holds is told from what does
 CUT_SHORT = 0.5  # part of an iteration that contact allows: below it, bodies go on one by one
 PAST = 0.9  # part of the gap that a step goes through at most
@@ -149,7 +150,11 @@ def _let_fall(problem: Problem, objective: Sum, iterate: Iterate) -> Iterate:
     p = iterate.d * min(1.0 - iterate.step, AHEAD * problem.reach / max(farthest(bodies, iterate.d)))
     x = iterate.x
     for _ in range(bodies.simulated):
-        limits = [pair for pair in objective.limits(x, p) if len(pair[1])]
+        of_parts = [part.limits(x, p) for part in filtering(objective.parts)]
+        if not all(of_parts):
+            # a user's barrier that limits everything together does not say which body may go on
+            return iterate
+        limits = [pair for pairs in of_parts for pair in pairs if len(pair[1])]
         step = min((float(allowed.min()) for _, allowed in limits), default=1.0)
         if step == 1.0:
             x = frozen(x + p)
