@@ -139,3 +139,14 @@ def test_projected_hessian_is_positive_semidefinite_in_every_state(s: float) -> 
         values = np.linalg.eigvalsh(H)
         assert np.isfinite(H).all()
         assert values.min() >= -1e-9 * max(values.max(), 1e-300)
+
+
+def test_another_part_of_the_compression_is_another_membrane_on_the_same_stencils() -> None:
+    plain, kept, rng = strip(1.0), strip(0.1), np.random.default_rng(2)
+    other = plain.keeping(0.1)
+    x = STRIP.X + rng.uniform(-0.01, 0.01, STRIP.X.shape)
+    assert other.value(x) == kept.value(x) != plain.value(x)
+    assert np.array_equal(other.gradient(x), kept.gradient(x))
+    # the sparsity pattern is known by them
+    assert other.stencils()[0] is plain.stencils()[0]
+    assert other.keeping(1.0).value(x) == plain.value(x)

@@ -37,7 +37,7 @@ def test_it_has_a_verdict_a_column_a_level_and_the_time(run: Path, capsys: pytes
     report = json.loads((run / "report.json").read_text())
     lines = told.splitlines()
     assert lines[0].startswith("cloth: in equilibrium on level 1 (392 triangles), ")
-    assert "% of the size from rest (0.02 % is asked); 0 intersections in " in lines[0]
+    assert "% of the size from rest (0.05 % is asked); 0 intersections in " in lines[0]
     assert "chosen from the scene: contact.dhat = " in told and "level-0.bending = " in told
     vertices = next(line for line in lines if line.startswith("vertices")).split()
     assert vertices == ["vertices", *(str(level["vertices"]) for level in report["levels"])]

@@ -51,9 +51,9 @@ def test_ten_times_as_near_is_where_it_was(scene: Scene) -> None:
         scene = small(replace(scene, hierarchy=replace(scene.hierarchy, levels=2)), vertices=150)
     session, state = settled(scene)
     size = scene_size(session.ladder.given.shells)
-    assert state.converged and state.force_balance < 0.02 and state.distance <= 2e-4 * size
-    *_, tight = check_states(session, session.settle(state.level, rest=2e-5))
-    assert tight.converged and tight.distance <= 2e-5 * size
+    assert state.converged and state.force_balance < 0.02 and state.distance <= 5e-4 * size
+    *_, tight = check_states(session, session.settle(state.level, rest=5e-5))
+    assert tight.converged and tight.distance <= 5e-5 * size
     assert np.linalg.norm(tight.x - state.x, axis=1).max() < 5e-3 * size
 
 
@@ -208,9 +208,8 @@ def test_a_scene_says_which_key_ends_it(tmp_path: Path) -> None:
 # --- load steps -------------------------------------------------------------------------------------------------------
 
 
-def snap(ramp: float, each: str) -> tuple[float, float, State]:
+def snap(ramp: float, each: str, most: float) -> tuple[float, float, State]:
     """Accelerations [m/s²] at which a rubber dome still stands and no longer does, as its weight grows through time."""
-    most = 60.0
     keys = [{"time": 0, "value": [0, 0, 0]}, {"time": ramp, "value": [0, 0, -most]}]
     rubber = {"density": 1000, "thickness": 1e-3, "E": 1e6, "nu": 0.3}
     dome = {"shape": "dome", "vertices": 200, "material": rubber, "pin": [{"boundary": True}]}
@@ -232,14 +231,23 @@ def snap(ramp: float, each: str) -> tuple[float, float, State]:
 
 
 def test_load_steps_that_come_to_rest_do_not_depend_on_the_ramp_s_speed() -> None:
-    slow, fast = (snap(ramp, "equilibrium") for ramp in (9.0, 3.0))
+    # no farther than the snap: without contact, a dome that hangs down folds by half a turn, where hinges have no slope
+    slow, fast = (snap(ramp, "equilibrium", most=38.0) for ramp in (5.7, 1.9))
     assert slow[2].converged and fast[2].converged and slow[2].settled
     # both brackets hold the load at which the dome snaps
     assert max(slow[0], fast[0]) <= min(slow[1], fast[1])
     # without coming to rest, inertia carries the dome far beyond it
-    assert snap(3.0, "step")[0] > 1.3 * slow[1]
+    assert snap(3.0, "step", most=60.0)[0] > 1.3 * slow[1]
 
 
 def test_load_steps_are_for_statics() -> None:
     with pytest.raises(SceneError, match="is for statics"):
         scene_from_dict({"shell": [{"shape": "grid"}], "time": {"mode": "dynamic", "each": "equilibrium"}}, Path())
+
+
+def test_a_valley_nearer_than_what_counts_as_rest_is_found() -> None:
+    # 1 % beyond its critical shortening, a strip bends by half of that
+    session = open_session(strip(1.01 * 6.026e-6))
+    *_, state = session.preview()
+    assert state.converged and state.pushes > 0
+    assert np.abs(state.x[:, 2]).max() > 1e-5

@@ -127,7 +127,7 @@ def test_coming_nearer_to_rest_repeats_no_coarser_level(finished: Path) -> None:
     check_finished(tight, 2)
     fields = ("steps", "residual", "energy", "history")
     assert [tight["levels"][0][key] for key in fields] == [loose["levels"][0][key] for key in fields]
-    assert tight["levels"][1]["rest"]["part"] <= 1e-6 < loose["levels"][1]["rest"]["part"] <= 2e-4
+    assert tight["levels"][1]["rest"]["part"] <= 1e-6 < loose["levels"][1]["rest"]["part"] <= 5e-4
     assert tight["levels"][1]["energy"] < loose["levels"][1]["energy"]
     # what was done before is still told
     steps = loose["levels"][1]["steps"]
@@ -178,7 +178,7 @@ def test_direct_methods_run_one_level_alone(scene: Path, capsys: pytest.CaptureF
         (["--levels", "1"], "already has 2 levels"),
         (["--to-level", "0"], "no level 0 to refine to"),
         (["--to-level", "5"], "no level 5 to refine to"),
-        (["--rest", "0.1"], "is looser than 0.0002"),
+        (["--rest", "0.1"], "is looser than 0.0005"),
         (["--rest", "1e-5", "--tol", "1e-3"], "give one of them"),
     ],
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from plisse.core.arrays import Floats, Ints
@@ -36,14 +38,24 @@ class Membrane(Potential):
     def __init__(
         self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats, compression: Floats | float = 1.0
     ) -> None:
-        order = mesh.local_order(mesh.triangles)
+        self._order = order = mesh.local_order(mesh.triangles)
         self._triangles: Ints = np.ascontiguousarray(mesh.triangles[order])
         self._B = np.ascontiguousarray(shape_gradients(mesh)[order])
         self._weight = (mesh.triangle_areas * thickness)[order]
         self._mu = (E / (2.0 * (1.0 + nu)))[order]
         self._lam = (E * nu / (1.0 - nu**2))[order]
-        kept = np.broadcast_to(np.asarray(compression, float), len(mesh.triangles))[order]
-        self._kept: Floats | None = kept if (kept < 1.0).any() else None  # None: the plain model's faster kernels
+        self._kept: Floats | None = None  # None: the plain model's faster kernels
+        self._keep(compression)
+
+    def _keep(self, compression: Floats | float) -> None:
+        kept = np.broadcast_to(np.asarray(compression, float), len(self._triangles))[self._order]
+        self._kept = kept if (kept < 1.0).any() else None
+
+    def keeping(self, compression: Floats | float) -> Membrane:
+        """The same membrane with another part of its resistance to compression; its stencils stay the same arrays."""
+        other = copy(self)
+        other._keep(compression)
+        return other
 
     @property
     def _constants(self) -> tuple[Ints, Floats, Floats, Floats, Floats]:

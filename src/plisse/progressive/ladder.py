@@ -129,7 +129,33 @@ class Ladder:
         geometry = self.geometry(level)
         kept, gain = (None, None) if proxy is None else (proxy.compression, proxy.bending)
         model = self._model(level, kept, gain, room=sum(len(mesh.X) for mesh in geometry.solids))
-        return SceneProblem(self.scene, geometry, level=level, proxy=proxy, model=model, start=start, extra=self.extra)
+        return SceneProblem(
+            self.scene, geometry, level=level, proxy=proxy, model=model, ease=self._ease(level), start=start,
+            extra=self.extra,
+        )  # fmt: skip
+
+    def _ease(self, level: int) -> list[float] | None:
+        """Part of its compressive stiffness with which each shell of a level begins, None where all begin with theirs.
+
+        Where level 0 gives way to compression, folds have to form that it could not show. Under full stiffness they
+        would be those of its triangles, and stay.
+        """
+        settings = self.scene.hierarchy
+        if level == 0 or settings.method != "progressive" or self.proxy(level - 1).finer is not None:
+            return None
+        auto = isinstance(settings.proxy.compression, str)
+        coarsest, own = self.softened(0)[0], self.softened(level)[0]
+        own = own if level < self.finest else [1.0] * len(own)
+        ease = [
+            (self._least_kept(shell) if auto else kept) if kept < full else full
+            for shell, kept, full in zip(self.scene.shells, coarsest, own, strict=True)
+        ]
+        return ease if ease != own else None
+
+    def _least_kept(self, shell: Shell) -> float:
+        """Part of the compressive stiffness with which a sheet's own weight compresses it by WEIGHT_STRAIN."""
+        g, size, m = float(np.linalg.norm(self.scene.gravity)), scene_size(self.given.shells), shell.material
+        return min(m.density * g * size / (WEIGHT_STRAIN * m.E), 1.0)
 
     def proxy(self, level: int) -> Proxy:
         """What stands for the finest level's elasticity on a coarse one."""
@@ -156,13 +182,11 @@ class Ladder:
         evaluating it on a mesh with edges of that length would; Loop's rule is smooth.
         """
         proxy, g = self.scene.hierarchy.proxy, float(np.linalg.norm(self.scene.gravity))
-        size, up = scene_size(self.given.shells), self._levels_up(level)
+        up = self._levels_up(level)
         kept, stiffer = [], []
         meshes = zip(self._kinds, self.geometry(level).shells, self.hierarchy.nested, strict=False)
         for shell, (kind, mesh, nested) in zip(self.scene.shells, meshes, strict=True):
-            m = shell.material
-            r = _edge_over_fold(shell, mesh, g)
-            s = min(m.density * g * size / (WEIGHT_STRAIN * m.E), 1.0)
+            r, s = _edge_over_fold(shell, mesh, g), self._least_kept(shell)
             auto = s ** min(max((r - 1.0) / 2.0, 0.0), 1.0) if s > 0.0 else 1.0
             part = auto if isinstance(proxy.compression, str) else proxy.compression
             # a curved rest shape carries its load by compression: it keeps it

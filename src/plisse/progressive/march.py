@@ -65,12 +65,13 @@ def march(
             # a new load step: whatever the last one came to is forgotten
             before = replace(before, stride=1.0, stick=1.0, coasted=0, distances=(), loaded=total)
         stride, stick = (1.0, 1.0) if rest is None else (before.stride, before.stick)
+        eased = problem if rest is None else problem.eased(rest.eased(before))
         lagged = problem.lagged(now.x, now.v, h, now.motion, stick=stick)
         target = problem.prescribed(now.x, now.t)
         step = Step(now.x, target, now.x_hat, now.h, now.motion, lagged, stride)
         most = pace.iterations if rest is None else rest.iterations(before)
         solved = solve_step(
-            problem, newton, step, clock,
+            eased, newton, step, clock,
             stop=root * h * pace.tol, max_iterations=most, bring_iterations=pace.lead_iterations, rest=rest,
             coasted=before.coasted if rest is not None and rest.is_near(before) else 0,
         )  # fmt: skip
@@ -86,8 +87,8 @@ def march(
         at_rest, stalled = False, iterate.stalled
         if rest is not None:
             state = replace(state, coasted=coasted, lead=before.lead, loaded=before.loaded)
-            state, at_rest = _approach(problem, newton, clock, rest, step, before, state)
-            stalled = (stalled or state.stalled) and state.distance > rest.distance
+            state, at_rest = _approach(problem, newton, clock, rest, step, before, state, easing=eased is not problem)
+            stalled = (stalled or state.stalled) and state.distance > rest.distance and eased is problem
         x, missed = state.x, problem.missed(state.x, now.t)
         balance = force_balance(problem, x, lagged, clock)
         converged = iterate.converged
@@ -120,13 +121,24 @@ def _next_lead(state: State, h: float) -> float:
 
 
 def _approach(
-    problem: Problem, newton: Newton, clock: Clock, rest: Rest, step: Step, before: State, state: State
+    problem: Problem,
+    newton: Newton,
+    clock: Clock,
+    rest: Rest,
+    step: Step,
+    before: State,
+    state: State,
+    *,
+    easing: bool,
 ) -> tuple[State, bool]:
-    """The state after a step on the way to rest, with what the next one needs to know, and whether it is at rest."""
+    """The state after a step on the way to rest, with what the next one needs to know, and whether it is at rest.
+
+    easing: the step was made easier, so that it does not say what rest is.
+    """
     direction, ways = state.distance, farthest(problem.bodies, state.x - step.x_start)
     state = replace(state, distances=tuple(map(max, state.distances, ways)))
     stride, stick = rest.approach(before, state, direction)
-    at_rest = rest.seems_reached(before, state.distance)
+    at_rest = not easing and rest.seems_reached(before, state.distance)
     if at_rest:
         state, at_rest = rest.look(newton, step_objective(problem, step, clock), problem.bodies, state)
         if not at_rest:

@@ -18,7 +18,8 @@ NEAR = 1e-2  # part of the scene's size: a step that moves no vertex further is 
 GROWTH, MOST_STRIDE = 2.0, 1e3  # of the inertia's time step, by full Newton steps near rest
 LONG_STRIDE = 1e2  # with which inertia no longer counts
 STICKING = 0.1  # slip below which friction sticks, as a part of the way that the last iteration moves a vertex
-LEAST_STICK = 50.0  # its least value, times the distance that is rest, as a part of the scene's size
+LEAST_STICK = 20.0  # its least value, times the distance that is rest, as a part of the scene's size
+EASE = 30  # iterations of a level during which its shells come to resist compression in full
 FULL, SHORT = 0.9, 0.5  # parts of a Newton step
 STEP_ITERATIONS = 10  # of a step with a long stride, at most
 MOST_COAST, COAST_RAMP = 0.9, 1.5  # part of the last motion that is carried on, and steps after which it is half of it
@@ -55,6 +56,10 @@ class Rest:
         Friction's slip is measured from where a step begins: whatever it holds creeps with every new step.
         """
         return STEP_ITERATIONS if before.stride >= LONG_STRIDE else 1
+
+    def eased(self, before: State) -> float:
+        """Part of the way, in iterations, from a level's start to where its shells resist compression in full."""
+        return min(before.newton_iterations / EASE, 1.0)
 
     def is_near(self, state: State) -> bool:
         """Whether a state is near rest, and motion may be carried on."""
@@ -139,12 +144,13 @@ class Rest:
             part = objective.max_step(x, way * d)
             there = frozen(x + part * way * d)
             energy = objective.value(there)
-            if not energy < value:
+            if energy < value:
+                lowest, value = there, energy
+            # just beyond buckling, the valley beside a saddle is nearer than what counts as rest
+            shorter = lowest is None
+            if not shorter and (part < 1.0 or lowest is not there):
                 break
-            lowest, value = there, energy
-            if part < 1.0:
-                break
-            way *= 2.0
+            way *= 0.5 if shorter else 2.0
         return lowest
 
 

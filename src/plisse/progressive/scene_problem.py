@@ -55,7 +55,8 @@ class SceneProblem(Problem):
     """One level of a scene: its shells, then its mesh colliders.
 
     start: positions (n, 3) [m] to continue from; scripted vertices that are elsewhere are moved to their places.
-    model: the level's shells, made here when not given. extra: makes further potentials of the finished problem, e.g.
+    model: the level's shells, made here when not given. ease: part of its compressive stiffness with which each shell
+    comes from the level below, see `eased`. extra: makes further potentials of the finished problem, e.g.
     forces that no scene file knows.
     """
 
@@ -67,6 +68,7 @@ class SceneProblem(Problem):
         level: int = 0,
         proxy: Proxy | None = None,
         model: ShellModel | None = None,
+        ease: Sequence[float] | None = None,
         start: Floats | None = None,
         extra: Extra | None = None,
     ) -> None:
@@ -91,7 +93,7 @@ class SceneProblem(Problem):
             reach=scene.contact.dhat, last_key=max([scene.last_key, *(entry.last_key for entry in scripted)]),
             level=level,
         )  # fmt: skip
-        self._proxy, self._time = proxy, 0.0
+        self._proxy, self._time, self._ease = proxy, 0.0, ease
         self.extra: Sequence[Potential] = ()
         self._contact = self._make_contact(start)
         colliding: list[Shell | Collider] = [*scene.shells, *(c for c in scene.colliders if c.mesh is not None)]
@@ -131,6 +133,16 @@ class SceneProblem(Problem):
         if self.strain_limit is not None:
             self.elastic.append(self.strain_limit)
         self.potentials = [*self.elastic, *self._contact, *self.extra]
+
+    def eased(self, part: float) -> SceneProblem:
+        """With shells that give way to compression as on the level below, the less the larger the part (0 to 1)."""
+        if self._ease is None or part >= 1.0:
+            return self
+        other, first = copy(self), np.asarray(self._ease)
+        own = np.ones_like(first) if self._proxy is None else np.asarray(self._proxy.compression)
+        other.model = self.model.keeping(first ** (1.0 - part) * own**part)
+        other._compose(self._proxy)
+        return other
 
     def lagged(self, x: Floats, v: Floats, h: float, motion: Floats, *, stick: float = 1.0) -> list[Potential]:
         """Friction and wind."""

@@ -86,6 +86,14 @@ class ShellModel:
         model._take_loads(scene)
         return model
 
+    def keeping(self, compression: Floats) -> ShellModel:
+        """The same shells with another part of each one's compressive stiffness (shells,)."""
+        model = copy(self)
+        membrane, *others = self.elastic
+        assert isinstance(membrane, Membrane)
+        model.elastic = [membrane.keeping(np.repeat(compression, self._counts)), *others]
+        return model
+
     def _per_triangle(self, value: str, *, sharp: bool = False) -> Floats:
         return self._spread(value, self._counts, self._weights, sharp)
 

@@ -20,6 +20,7 @@ ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arriv
 PULL = 1e3  # first stiffness of the augmented Lagrangian, in units of mean mass / h²
 PULL_MOST = 1e9
 STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
+STILL = 0.4  # part of the distance that counts as rest: iterations of a step end when one moves nothing farther
 ROOM = 0.5  # part of the room before contact that coasting takes, where it would touch
 BALANCED = 1e-3  # resultant over load that ends a step near rest: friction that all but holds is told from what does
 CUT_SHORT = 0.5  # part of an iteration that contact allows: below it, bodies go on one by one
@@ -103,7 +104,7 @@ def _seek_rest(
         motion, x, value, coasted = iterate.x - x, iterate.x, iterate.value, coasted + 1
         moved = max(*farthest(problem.bodies, iterate.d), *farthest(problem.bodies, motion))
         # friction that does not slide yet is so stiff that hardly any way is left where forces are not balanced
-        done = moved <= rest.distance and force_balance(problem, x, step.lagged, objective.clock) < BALANCED
+        done = moved <= STILL * rest.distance and force_balance(problem, x, step.lagged, objective.clock) < BALANCED
         yield replace(iterate, converged=done)
         if done or iterate.stalled or moved > NEAR * rest.size:
             return

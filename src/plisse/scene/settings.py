@@ -77,7 +77,7 @@ class Solver(Record):
         None,
         "statics ends where no vertex is farther from rest than this part of the scene's size; size is the diagonal of "
         "the shells' rest shapes over √3",
-        default=2e-4, above=0, below=1,
+        default=5e-4, above=0, below=1,
     )  # fmt: skip
     tol: float | None = number(
         "m/s",

@@ -76,6 +76,10 @@ class Problem:
         """
         return []
 
+    def eased(self, part: float) -> Problem:
+        """The problem at a part of the way, in iterations, from a level's start to where nothing is made easier."""
+        return self
+
     # --- what is prescribed -------------------------------------------------------------------------------------------
 
     @cached_property
