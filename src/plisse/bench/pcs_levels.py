@@ -1,4 +1,4 @@
-"""How near coarse levels are to the finest: progressive (default and printed), cascadic and direct on the gallery."""
+"""How near coarse levels at rest are to the finest: progressive (default and printed), cascadic, direct; gallery."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from plisse.progressive.consistency import compare_levels
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.metrics import CURVATURES
 
-LEVELS = 4
+LEVELS = 3  # up to 24K triangles, on which every method comes to rest within minutes
 MOST_STEPS = 400  # on a level; the row then says that it has not converged
 # published parameters: soft membranes with a strain limit, a curved hat, a twisted ribbon; then full stiffness
 PUBLISHED = ("15-strain-limit", "07-bunny", "14-hat", "11-ribbon")
@@ -20,7 +20,7 @@ STIFF = ("05-sphere", "06-cube")
 DRAPES = ("05-sphere", "06-cube", "07-bunny", "08-dragon", "10-bending", "15-strain-limit")
 METHODS: dict[str, dict[str, Any]] = {
     "progressive": {},
-    "paper": {"preset": "paper"},
+    "printed": {"prolongation": "loop", "compression": 1.0, "bending": 1.0},
     "cascadic": {"method": "cascadic"},
     "direct": {"method": "direct"},
 }
@@ -38,7 +38,7 @@ def measure_levels(threads: int, *, levels: int = LEVELS) -> tuple[list[Figure],
 
 
 def _measure(name: str, levels: int, threads: int, **keys: Any) -> dict[str, Any]:
-    scene = gallery_scene(name, sets=(f"time.max_steps={MOST_STEPS}",), levels=levels, **keys)
+    scene = gallery_scene(name, sets=(f"time.max_steps={MOST_STEPS}",), tol=None, levels=levels, **keys)
     if scene.hierarchy.method == "direct":
         runs = [climb(scene, threads=threads, level=level) for level in range(levels)]
         done = Climb(runs[-1].session, {level: run.states[level] for level, run in enumerate(runs)})
@@ -73,7 +73,7 @@ def _figures(table: dict[str, dict[str, Any]], levels: int) -> list[Figure]:
             for what, ratio in (("position", _position), ("mean curvature", _mean_curvature)):
                 value = ratio(table[name]["direct"], level) / ratio(table[name]["progressive"], level)
                 figures.append(Figure(f"{name}, level {level}: {what}, direct / progressive", value, asked, "higher"))
-    gains = [_position(table[name]["paper"], 0) / _position(table[name]["progressive"], 0) for name in DRAPES]
+    gains = [_position(table[name]["printed"], 0) / _position(table[name]["progressive"], 0) for name in DRAPES]
     figures.append(
         Figure("level 0 position error, printed Loop / default, mean of drapes", float(np.mean(gains)), 3.0, "higher")
     )
@@ -81,8 +81,11 @@ def _figures(table: dict[str, dict[str, Any]], levels: int) -> list[Figure]:
         folds = table[name]["progressive"]["folds"]
         apart = 100 * abs(folds[0] / max(folds[-1], 1) - 1)
         figures.append(Figure(f"{name}: folds on level 0, % off", apart, 20.0, "lower"))
-        ours, direct = (table[name][method]["energy, J"] for method in ("progressive", "direct"))
-        figures.append(Figure(f"{name}: energy above direct's, %", 100 * (ours - direct) / abs(direct), 1.0, "lower"))
+        ours = table[name]["progressive"]["energy, J"]
+        for method in ("direct", "printed"):
+            other = table[name][method]["energy, J"]
+            above = 100 * (ours - other) / abs(other)
+            figures.append(Figure(f"{name}: energy above that of the {method} one, %", above, 0.1, "lower"))
     return figures
 
 
