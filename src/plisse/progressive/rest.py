@@ -26,7 +26,7 @@ MOST_COAST, COAST_RAMP = 0.9, 1.5  # part of the last motion that is carried on,
 LED = 3  # iterations after which motion counts as coasting that the exact Hessian has led to
 EXACT_RESIDUAL, EXACT_MOST = 0.1, 40  # of conjugate gradients on the exact Hessian: residual, iterations
 PROBE_RESIDUAL = 1e-3
-DOUBLINGS = 12  # of the way along a direction of negative curvature
+DOUBLINGS = 12  # of the way along a direction of negative curvature, or halvings
 
 
 @dataclass(frozen=True)
