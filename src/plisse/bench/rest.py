@@ -144,15 +144,17 @@ TUNED: dict[str, Callable[[], Scene]] = {
     "cone": cone,
     "strip": strip,
     "drape, 6 cm": lambda: drape(0.06),
-    "drape, 1 m": lambda: drape(1.0),
     "drape, 20 m": lambda: drape(20.0),
     "dome": dome,
-}
-SADDLES = ("flat curtain", "cone", "strip")
-UNSEEN: dict[str, Callable[[], Scene]] = {
     "06-cube": lambda: _rested("06-cube"),
     "07-bunny": lambda: _rested("07-bunny"),
     "12-still-life": lambda: _rested("12-still-life"),
+}
+SADDLES = ("flat curtain", "cone", "strip")
+UNSEEN: dict[str, Callable[[], Scene]] = {
+    "10-bending": lambda: _rested("10-bending"),
+    "11-ribbon": lambda: _rested("11-ribbon"),
+    "hem": lambda: example("hem", TWO),
     "skirt": lambda: example("skirt", TWO),
     "curtain": lambda: example("curtain", TWO),
     "cantilever, paper": lambda: cantilever("paper", 0.2),
