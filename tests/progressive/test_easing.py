@@ -82,7 +82,7 @@ def settle(levels: int) -> State:
 
 def test_a_level_that_is_eased_ends_lower(monkeypatch: pytest.MonkeyPatch) -> None:
     eased = settle(2)
-    # the energy is that of the whole membrane, also on the way
+    # rest does not count before the membrane is whole
     assert eased.newton_iterations > rest.EASE
     monkeypatch.setattr(rest, "EASE", 1e-9)
     assert eased.energy < settle(2).energy

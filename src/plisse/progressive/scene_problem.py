@@ -56,7 +56,7 @@ class SceneProblem(Problem):
 
     start: positions (n, 3) [m] to continue from; scripted vertices that are elsewhere are moved to their places.
     model: the level's shells, made here when not given. ease: part of its compressive stiffness with which each shell
-    comes from the level below, see `eased`. extra: makes further potentials of the finished problem, e.g.
+    begins, see `eased`. extra: makes further potentials of the finished problem, e.g.
     forces that no scene file knows.
     """
 
@@ -135,7 +135,7 @@ class SceneProblem(Problem):
         self.potentials = [*self.elastic, *self._contact, *self.extra]
 
     def eased(self, part: float) -> SceneProblem:
-        """With shells that give way to compression as on the level below, the less the larger the part (0 to 1)."""
+        """With shells that give way to compression at first, the less the larger the part (0 to 1)."""
         if self._ease is None or part >= 1.0:
             return self
         other, first = copy(self), np.asarray(self._ease)
