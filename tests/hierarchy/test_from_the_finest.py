@@ -9,7 +9,7 @@ import pytest
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.expand import Expansion
-from plisse.hierarchy.hierarchy import KINDS, Hierarchy, build_hierarchy
+from plisse.hierarchy.hierarchy import KINDS, Hierarchy, Plan, build_hierarchy
 from plisse.hierarchy.maps import LevelMap, LinearMap
 from plisse.hierarchy.subdivision import Subdivision
 from plisse.kernels.threads import use_threads
@@ -59,7 +59,7 @@ def coarse_grid() -> Mesh:
 @pytest.fixture(autouse=True)
 def kind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The kind "loop" of scene files, made from the finest mesh."""
-    monkeypatch.setitem(KINDS, "loop", lambda bodies, prolongations, refined, levels: Reversed(bodies, levels))
+    monkeypatch.setitem(KINDS, "loop", lambda plan: Reversed(plan.bodies, plan.levels))
     use_threads(1)
     yield
 
@@ -108,8 +108,8 @@ def test_it_is_previewed_and_refined_to_the_users_mesh(tmp_path: Path) -> None:
 
 
 def test_a_kind_that_nobody_knows_is_one_sentence() -> None:
-    with pytest.raises(SceneError, match='no hierarchy of the kind "decimation": choose from loop'):
-        build_hierarchy("decimation", [coarse_grid()], prolongations=["linear"], refined=[], levels=2)
+    with pytest.raises(SceneError, match='no hierarchy of the kind "octree": choose from loop'):
+        build_hierarchy("octree", Plan([coarse_grid()], rules=["linear"], levels=2))
 
 
 def test_a_newton_is_made_once_a_level(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_what_is_said_beats_the_preset(preset: str, key: str, value: Any) -> Non
 
 
 FULL = {
-    "kind": "loop", "levels": 4, "method": "cascadic", "preset": "paper", "prolongation": "linear", "compression": 0.5,
+    "kind": "loop", "levels": 4, "ratio": 3.0, "method": "cascadic", "preset": "paper", "prolongation": "linear", "compression": 0.5,
     "bending": 2.0, "proxy_levels_up": 0, "coarse_tol": 0.3,
 }  # fmt: skip
 
@@ -59,9 +59,24 @@ def test_writing_and_reading_changes_nothing(given: dict[str, Any]) -> None:
 
 
 def test_every_word_is_taken() -> None:
-    for key, words in (("method", METHODS), ("prolongation", PROLONGATIONS)):
+    for word in METHODS:
+        assert read(method=word).method == word
+    for kind, words in PROLONGATIONS.items():
         for word in words:
-            assert getattr(read(**{key: word}), key) == word
+            assert read(kind=kind, prolongation=word).prolongation == word
+
+
+def test_levels_by_decimation_are_a_number_and_a_ratio_or_sizes() -> None:
+    assert read(kind="decimation", levels=3).targets(16000) == (1000, 4000)
+    assert read(kind="decimation", levels=3, ratio=2).targets(16000) == (4000, 8000)
+    sizes = read(kind="decimation", levels=[1500, 6000, 23000])
+    assert sizes.count == 4 and sizes.targets(90000) == (1500, 6000, 23000)
+    assert read(levels=3).count == 3
+
+
+def test_decimation_has_its_own_prolongations() -> None:
+    assert read(kind="decimation").proxy.prolongation == "linear"
+    assert read(kind="decimation", preset="paper").proxy == replace(PRESETS["paper"], prolongation="shell")
 
 
 @pytest.mark.parametrize(
@@ -71,6 +86,11 @@ def test_every_word_is_taken() -> None:
         ("levels", 0, "levels"),
         ("levels", 2.5, "levels"),
         ("levels", True, "levels"),
+        ("levels", [], "levels"),
+        ("levels", [300, 200], "ascends"),
+        ("levels", [200, 300], "decimation"),
+        ("ratio", 1.0, "ratio"),
+        ("prolongation", "shell", "does not go with"),
         ("levels", 17, "at most 16"),
         ("method", "progresive", "progressive"),
         ("preset", "papper", "paper"),

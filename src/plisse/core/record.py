@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
-from plisse.core.values import Box, Choice, Count, Factors, Flag, Indices, Kind, Number, Or, Three, Turn, Word
+from plisse.core.values import Box, Choice, Count, Factors, Flag, Indices, Kind, Number, Or, Sizes, Three, Turn, Word
 
 REQUIRED: Any = MISSING
 
@@ -93,6 +93,11 @@ def number(
 def count(text: str, *, default: Any = REQUIRED, shown: str | None = None, why: str = "", **limits: int) -> Any:
     """A whole number."""
     return _field(Count(**limits, why=why), text, default, shown)
+
+
+def sizes(text: str, *, default: Any = REQUIRED, least: int, most: int, why: str = "") -> Any:
+    """How many there are, or how large each but the last is."""
+    return _field(Sizes(Count(least=least, most=most, why=why)), text, default, None)
 
 
 def three(

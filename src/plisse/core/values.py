@@ -4,6 +4,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 from plisse.core.errors import SceneError, suggest
@@ -301,6 +302,30 @@ class Indices(Kind):
 
     def json(self) -> Json:
         return {"type": "array", "items": Count().json()}
+
+
+@dataclass(frozen=True)
+class Sizes(Kind):
+    """How many there are, or how large each but the last is: a whole number, or an ascending list of them."""
+
+    number: Count = Count(least=1)
+    each: Count = Count(least=1)
+
+    def check(self, key: str, value: Any) -> int | tuple[int, ...]:
+        if isinstance(value, str) or not isinstance(value, Sequence):
+            return self.number.check(key, value)
+        sizes = tuple(self.each.check(key, size) for size in value)
+        if not sizes or any(a >= b for a, b in pairwise(sizes)):
+            raise SceneError(f"{key} must be a whole number, or a list of them that ascends, not {quote(value)}.")
+        self.number.check(f"the number of {key}", len(sizes) + 1)
+        return sizes
+
+    def describe(self) -> str:
+        return f"{self.number.describe()}; or an ascending list of whole numbers"
+
+    def json(self) -> Json:
+        listed = {"type": "array", "items": self.each.json(), "minItems": 1, "maxItems": self.number.most - 1}
+        return {"anyOf": [self.number.json(), listed]}
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
+from plisse.core.arrays import Ints
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.expand import Expansion
@@ -40,16 +42,28 @@ class Hierarchy(ABC):
         """How a feasible state of a level becomes one of the next finer level."""
 
 
-# makes a hierarchy of the scene's meshes: bodies, the prolongation of each that is simulated, which of the others are
-# refined, number of levels
-Builder = Callable[[Sequence[Mesh], Sequence[str], Sequence[bool], int], Hierarchy]
-KINDS: dict[str, Builder] = {}
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What a hierarchy is made of.
+
+    bodies: the scene's own meshes. rules: the prolongation of each, None for a body that is the same on all levels.
+    levels: how many there are. parts: numbers of vertices of the levels below the finest, coarse to fine, as parts of
+    what the finest has, for kinds that begin with that. groups: of each body, vertices (k,) that belong together, as
+    those of a pin do: coarse levels keep them apart from the others.
+    """
+
+    bodies: Sequence[Mesh]
+    rules: Sequence[str | None]
+    levels: int
+    parts: Sequence[float] = ()
+    groups: Sequence[Sequence[Ints]] = ()
 
 
-def build_hierarchy(
-    kind: str, bodies: Sequence[Mesh], *, prolongations: Sequence[str], refined: Sequence[bool], levels: int
-) -> Hierarchy:
-    """The hierarchy of a kind. prolongations: of the bodies that are simulated; refined: whether the others are."""
+KINDS: dict[str, Callable[[Plan], Hierarchy]] = {}
+
+
+def build_hierarchy(kind: str, plan: Plan) -> Hierarchy:
+    """The hierarchy of a kind."""
     if kind not in KINDS:
         raise SceneError(f'There is no hierarchy of the kind "{kind}": choose from {", ".join(KINDS)}.')
-    return KINDS[kind](bodies, prolongations, refined, levels)
+    return KINDS[kind](plan)

@@ -7,7 +7,7 @@ from weakref import WeakKeyDictionary
 
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.expand import Expansion, MidpointExpansion
-from plisse.hierarchy.hierarchy import KINDS, Hierarchy
+from plisse.hierarchy.hierarchy import KINDS, Hierarchy, Plan
 from plisse.hierarchy.loop import loop, subdivide
 from plisse.hierarchy.maps import LinearMap, identity, side_by_side
 
@@ -66,16 +66,15 @@ class Subdivision(Hierarchy):
         return MidpointExpansion(side_by_side([step.along for step in self._maps[coarse]]))
 
 
-def build_subdivision(
-    bodies: Sequence[Mesh], prolongations: Sequence[str], refined: Sequence[bool], levels: int
-) -> Subdivision:
-    """Shells follow their prolongations, "linear" or "loop", refined colliders Loop's rule.
+def build_subdivision(plan: Plan) -> Subdivision:
+    """By the rules "linear" and "loop".
 
-    Shells whose rest shape has seams take midpoints: the two sides of a seam are apart at rest, and a smooth rule would
+    Bodies whose rest shape has seams take midpoints: the two sides of a seam are apart at rest, and a smooth rule would
     mix them.
     """
-    shells = ["linear" if mesh.rest_places is None else rule for mesh, rule in zip(bodies, prolongations, strict=False)]
-    return Subdivision(bodies, levels=levels, rules=[*shells, *("loop" if finer else None for finer in refined)])
+    each = zip(plan.bodies, plan.rules, strict=True)
+    rules = ["linear" if rule is not None and mesh.rest_places is None else rule for mesh, rule in each]
+    return Subdivision(plan.bodies, levels=plan.levels, rules=rules)
 
 
 KINDS["loop"] = build_subdivision

@@ -27,7 +27,8 @@ def check_lengths(scene: Scene, geometry: Geometry) -> None:
         edge, name = float(lengths[shortest]), shell.name
         place = f"between vertices {mesh.edges[shortest][0]} and {mesh.edges[shortest][1]}"
         thickness = max(material.thickness for material in shell.materials)
-        finest = float(lengths.mean()) / 2 ** (scene.hierarchy.levels - 1)
+        halved = scene.hierarchy.count - 1 if scene.hierarchy.kind == "loop" else 0
+        finest = float(lengths.mean()) / 2**halved
         if thickness >= edge:
             raise SceneError(
                 f"{name}: the thickness of {thickness:g} m is not below its shortest edge of {edge:.3g} m {place}: "
@@ -197,13 +198,17 @@ PASS, ELIMINATION = 8.5e-6, 6.7e-8  # seconds: a vertex, and n^1.5
 
 def estimate(scene: Scene, geometry: Geometry, to_level: int | None = None) -> Estimate:
     """Memory and time of the finest level, or of another, from the sizes of the scene's own meshes."""
-    finer = scene.hierarchy.levels - 1 if to_level is None else to_level
+    levels = scene.hierarchy
+    level = levels.count - 1 if to_level is None else to_level
     vertices, triangles = 0, 0
     for mesh in geometry.shells:
         v, e, f = len(mesh.X), len(mesh.edges), len(mesh.triangles)
-        for _ in range(finer):
+        for _ in range(level if levels.kind == "loop" else 0):
             v, e, f = v + e, 2 * e + 3 * f, 4 * f
         vertices, triangles = vertices + v, triangles + f
+    if levels.kind == "decimation" and level < levels.count - 1:
+        left = min(levels.targets(vertices)[level] / vertices, 1.0)
+        vertices, triangles = round(left * vertices), round(left * triangles)
     solids = sum(len(mesh.X) for mesh in geometry.solids)
     memory = BASE + PER_VERTEX * (vertices * (vertices / 9e4) ** GROWTH + 0.2 * solids)
     return Estimate(vertices, triangles, memory, PASS * vertices + ELIMINATION * vertices**1.5)

@@ -12,13 +12,14 @@ from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.flatness import is_developable, is_flat
-from plisse.hierarchy.hierarchy import Hierarchy, build_hierarchy
+from plisse.hierarchy.hierarchy import Hierarchy, Plan, build_hierarchy
 from plisse.hierarchy.maps import LevelMap
 from plisse.progressive.rest import MOST_STRIDE, Rest
 from plisse.progressive.scales import settle_contact
 from plisse.progressive.scene_problem import Extra, Finer, Proxy, SceneProblem
 from plisse.progressive.shells import ShellModel
 from plisse.scene.geometry import Geometry, scene_size
+from plisse.scene.levels import CURVED
 from plisse.scene.scene import Scene, Shell
 
 WEIGHT_STRAIN = 0.2  # strain under its own weight of a sheet whose wrinkles a level cannot show, in compression
@@ -273,28 +274,39 @@ def _shells_on_all_levels(ladder: Ladder) -> list[object]:
 
 
 def _build(scene: Scene, geometry: Geometry) -> Hierarchy:
-    settings = scene.hierarchy
-    return build_hierarchy(
-        settings.kind,
-        [*geometry.shells, *geometry.solids],
-        prolongations=[
-            "loop" if kind == "curved" else settings.proxy.prolongation for kind in _kinds_of_rest(scene, geometry)
-        ],
-        refined=[collider.refine for collider in scene.colliders if collider.mesh is not None],
-        levels=settings.levels,
+    settings, vertices = scene.hierarchy, sum(len(mesh.X) for mesh in geometry.shells)
+    curved, chosen = CURVED[settings.kind], settings.proxy.prolongation
+    shells = [curved if kind == "curved" and chosen == "linear" else chosen for kind in _kinds_of_rest(scene, geometry)]
+    solids = [curved if collider.refine else None for collider in scene.colliders if collider.mesh is not None]
+    regions = geometry.regions or ((),) * len(geometry.shells)
+    groups = [
+        [*pins, *(np.flatnonzero(weights >= 0.5).astype(np.int32) for weights in each)]
+        for pins, each in zip(geometry.pins, regions, strict=True)
+    ]
+    plan = Plan(
+        bodies=[*geometry.shells, *geometry.solids],
+        rules=[*shells, *solids],
+        levels=settings.count,
+        parts=[target / vertices for target in settings.targets(vertices)],
+        groups=[*groups, *([] for _ in solids)],
     )
+    return build_hierarchy(settings.kind, plan)
 
 
 def _kinds_of_rest(scene: Scene, geometry: Geometry) -> tuple[str, ...]:
     """What each shell's rest shape is to the levels: "flat", "developable" or "curved".
 
-    A tube or a cone of cloth that folds more finely than its mesh can show is treated as a flat piece is; one of sheet
-    metal or paper carries its load by compression, and its facets would be seen.
+    A tube or a cone of cloth that folds more finely than the coarsest mesh can show is treated as a flat piece is; one
+    of sheet metal or paper carries its load by compression, and its facets would be seen.
     """
-    g, levels = float(np.linalg.norm(scene.gravity)), scene.hierarchy.levels
+    g, levels = float(np.linalg.norm(scene.gravity)), scene.hierarchy
+    vertices = sum(len(mesh.X) for mesh in geometry.shells)
+    # the given mesh is the coarsest, or the finest
+    longer = 1.0 if levels.kind == "loop" or levels.count == 1 else np.sqrt(vertices / levels.targets(vertices)[0])
     return tuple(
         "flat" if is_flat(mesh)
-        else "developable" if levels > 1 and _edge_over_fold(shell, mesh, g) > 1.0 and is_developable(mesh)
+        else "developable"
+        if levels.count > 1 and longer * _edge_over_fold(shell, mesh, g) > 1.0 and is_developable(mesh)
         else "curved"
         for shell, mesh in zip(scene.shells, geometry.shells, strict=True)
     )  # fmt: skip

@@ -76,7 +76,7 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
         f"  contact: offset {1e3 * contact.offset:.3g} mm, dhat {1e3 * contact.dhat:.3g} mm, stiffness "
         f"{contact.stiffness:.3g} Pa, friction {contact.friction:g}"
     )
-    levels = scene.hierarchy.levels
+    levels = scene.hierarchy.count
     lines.append(f"  {levels} level{'s' if levels > 1 else ''}, {estimate(scene, geometry).describe()}")
     return lines + [f"  note: {note}" for note in (*geometry.notes, *find_enclosed(scene, geometry))]
 

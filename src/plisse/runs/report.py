@@ -51,7 +51,7 @@ def make_report(spec: RunSpec, scene: Scene, status: str, levels: Sequence[Level
         status=status,
         resumed=spec.resumed,
         method=scene.hierarchy.method,
-        finest=scene.hierarchy.levels - 1,
+        finest=scene.hierarchy.count - 1,
         threads=spec.threads,
         seed=scene.seed,
         pinned=any(shell.pins for shell in scene.shells),

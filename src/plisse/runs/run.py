@@ -54,7 +54,7 @@ def run_scene(
     _refuse_old(out, resume=resume, overwrite=overwrite)
     if progress:
         _say_whether_kernels_are_there(progress)
-    finest = scene.hierarchy.levels - 1
+    finest = scene.hierarchy.count - 1
     last = finest if to_level is None else to_level
     if not 0 <= last <= finest:
         raise SceneError(f"There is no level {last}: the scene has levels 0 to {finest}.")
@@ -62,6 +62,7 @@ def run_scene(
     check_geometry(scene, geometry, to_level=last, any_size=any_size)
     session = Session(scene, geometry, threads=threads, load=partial(load_geometry, base=base))
     first = last if scene.hierarchy.method in ("direct", "plain") else 0
+    _check_refinable(session, first, last)
     store = RunStore(out)
     going_on = resume and store.exists
     if not going_on:
@@ -128,6 +129,7 @@ def refine_run(
             raise SceneError(
                 f"There is no level {last} to refine to: the run is at level {stands} of 0 to {session.finest}."
             )
+        _check_refinable(session, stands, last)
         line = _live_line(session, progress, quiet=quiet)
         run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
         store.write_json("scene.json", scene_to_dict(session.scene))
@@ -150,6 +152,12 @@ def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_
         session.change(scene)
         check_geometry(session.scene, session.ladder.given, any_size=any_size)
     store.renew(scene_to_dict(session.scene), session.ladder.given)
+
+
+def _check_refinable(session: Session, first: int, last: int) -> None:
+    """Raises SceneError, before anything is simulated, where a level between these two cannot be refined."""
+    for level in range(first, last):
+        session.ladder.hierarchy.expansion(level)
 
 
 def _live_line(session: Session, progress: TextIO | None, *, quiet: bool) -> ProgressLine | None:
@@ -191,7 +199,12 @@ def _refined(
             f"{folder} is a run of a single level (hierarchy.method), which cannot be refined: continue it with "
             f"`plisse run SCENE --out {folder} --resume`."
         )
-    has = scene.hierarchy.levels
+    has = scene.hierarchy.count
+    if levels is not None and scene.hierarchy.kind != "loop":
+        raise SceneError(
+            f"The levels of {folder} are found from its meshes, the finest, so that it cannot get more of them: start "
+            "again with other hierarchy.levels."
+        )
     if levels is not None and levels <= has:
         raise SceneError(f"{folder} already has {has} levels: ask for more, e.g. --levels {has + 1}.")
     solver, was_tol = scene.solver, scene.ends_by_tolerance
@@ -211,7 +224,8 @@ def _refined(
                 f"--tol {tol:g} is looser than {solver.step_tol:g}, to which {folder} is solved: give a smaller one."
             )
         solver = replace(solver, tol=tol)
-    return replace(scene, solver=solver, hierarchy=replace(scene.hierarchy, levels=levels or has))
+    hierarchy = scene.hierarchy if levels is None else replace(scene.hierarchy, levels=levels)
+    return replace(scene, solver=solver, hierarchy=hierarchy)
 
 
 def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:

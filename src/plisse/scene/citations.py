@@ -28,18 +28,24 @@ def _find_keys(scene: Scene) -> Iterator[str]:
     levels, proxy = scene.hierarchy, scene.hierarchy.proxy
     if scene.time.mode == "static" and levels.method != "plain":
         yield "Zhang2022"  # one Newton iteration a step; preview and refinement
-    if levels.levels > 1 and levels.method == "cascadic":
+    if levels.count > 1 and levels.method == "cascadic":
         yield "Umetani2011"
-    if levels.levels > 1 and levels.method == "progressive":
+    if levels.count > 1 and levels.method == "progressive":
         if proxy.compression != 1.0:
             yield "Pipkin1986"
         if any(shell.material.strain_limit is not None for shell in scene.shells):
             yield "Chao2010"  # relaxes strain between levels
+    if levels.count > 1 and levels.kind == "decimation":
+        yield from ("Zhang2023", "Garland1997", "Trettner2020", "Liu2021")
     # a file may hold a curved rest shape, which always takes Loop's rule
-    if levels.levels > 1 and (
-        proxy.prolongation == "loop"
-        or any(shell.mesh.shape not in FLAT for shell in scene.shells)
-        or any(collider.refine for collider in scene.colliders)
+    if (
+        levels.count > 1
+        and levels.kind == "loop"
+        and (
+            proxy.prolongation == "loop"
+            or any(shell.mesh.shape not in FLAT for shell in scene.shells)
+            or any(collider.refine for collider in scene.colliders)
+        )
     ):
         yield "Loop1987"
     for shell in scene.shells:

@@ -3,10 +3,16 @@
 from dataclasses import dataclass, fields, replace
 
 from plisse.core.errors import SceneError
-from plisse.core.record import Record, choice, count, number
+from plisse.core.record import Record, choice, count, number, sizes
 from plisse.core.values import Choice
 
-PROLONGATIONS = ("linear", "loop")
+# which each kind of levels has; the first is the default
+PROLONGATIONS = {
+    "loop": ("linear", "loop"),
+    "decimation": ("linear", "smooth", "shell", "intrinsic", "affine"),
+}
+# what curved rest shapes have in place of "linear"
+CURVED = {"loop": "loop", "decimation": "smooth"}
 METHODS = ("progressive", "cascadic", "direct", "plain")
 MOST = 16  # levels
 
@@ -21,22 +27,35 @@ class ProxySettings:
     coarse_tol: float
 
 
-# "paper" is the method as published [Zhang2022]
+# "paper" is the method as published, by subdivision [Zhang2022] or by decimation [Zhang2023]
 PRESETS = {
     "predictive": ProxySettings(prolongation="linear", compression="auto", bending="auto", coarse_tol=0.15),
     "paper": ProxySettings(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0),
 }
+# what decimation has in place of the presets' prolongations
+DECIMATED = {"linear": "linear", "loop": "shell"}
 
 
 @dataclass(frozen=True)
 class Levels(Record):
-    """Levels of resolution: the scene's own meshes are level 0, the coarsest, and each further level splits every
-    triangle into four, so that its edges are half as long. A dynamic scene has one level."""
+    """Levels of resolution. By subdivision the scene's own meshes are level 0, the coarsest, and each further level
+    splits every triangle into four, so that its edges are half as long; by decimation they are the finest level, and
+    the coarser ones are found from them. A dynamic scene has one level."""
 
     kind: str = choice(
-        "how levels are made; boundary vertices stay, boundary edges are split in the middle", ("loop",), default="loop"
+        "how levels are made. `\"loop\"`: by subdivision; boundary vertices stay, boundary edges are split in the "
+        "middle. `\"decimation\"`: from meshes of any kind by collapsing edges; so far only level 0 of these can be "
+        "simulated, as a preview",
+        tuple(PROLONGATIONS), default="loop",
+    )  # fmt: skip
+    levels: int | tuple[int, ...] = sizes(
+        "number of levels; or for decimation the numbers of vertices, of all shells together, that the levels below "
+        "the finest are to have, e.g. `[1500, 6000]` for three levels",
+        default=1, least=1, most=MOST, why="each has four times as many triangles",
+    )  # fmt: skip
+    ratio: float = number(
+        None, "decimation: how many times as many vertices each level has as the next coarser one", default=4.0, above=1
     )
-    levels: int = count("number of levels", default=1, least=1, most=MOST, why="each has four times as many triangles")
     method: str = choice(
         "preview and refine with the proxy below; the same with each level's plain energy and midpoints as the next "
         "start [Umetani2011]; a single level, one Newton iteration per step; the same, each step solved",
@@ -47,10 +66,14 @@ class Levels(Record):
         tuple(PRESETS), default="predictive",
     )  # fmt: skip
     prolongation: str | None = choice(
-        "map from a coarse level to finer ones, by midpoints or by Loop's rule: for its elasticity, for the start of "
-        "the next level, and for the finer rest shapes; curved rest shapes always use Loop's rule, unless they are "
-        "cloth that could be cut from a flat piece; those with seams use midpoints",
-        PROLONGATIONS, default=None, shown='`"linear"` (`"paper"`: `"loop"`)',
+        "map from a coarse level to finer ones: for its elasticity and for the start of the next level. By "
+        "subdivision: midpoints or Loop's rule, also for the finer rest shapes; curved rest shapes always use Loop's "
+        "rule, unless they are cloth that could be cut from a flat piece; those with seams use midpoints. By "
+        "decimation: `\"linear\"` is along the coarse triangles, `\"smooth\"` along a rounded one, with offsets that "
+        "turn with the triangles, which curved rest shapes have in place of `\"linear\"`; `\"shell\"` is that as "
+        "published [Zhang2023]; `\"intrinsic\"` and `\"affine\"` are baselines",
+        tuple(dict.fromkeys(name for names in PROLONGATIONS.values() for name in names)),
+        default=None, shown='`"linear"` (`"paper"`: `"loop"`, decimation `"shell"`)',
     )  # fmt: skip
     compression: float | str | None = number(
         None,
@@ -77,9 +100,33 @@ class Levels(Record):
     def check(self) -> None:
         if isinstance(self.compression, float) and self.compression > 1:
             raise SceneError(f"compression must be at most 1, not {self.compression:g}.")
+        if self.kind == "loop" and isinstance(self.levels, tuple):
+            raise SceneError(
+                'levels must be a whole number where levels are made by subdivision: give that, or kind = "decimation".'
+            )
+        known = PROLONGATIONS[self.kind]
+        if self.prolongation is not None and self.prolongation not in known:
+            listing = ", ".join(f'"{name}"' for name in known)
+            raise SceneError(
+                f'prolongation = "{self.prolongation}" does not go with kind = "{self.kind}": choose from {listing}.'
+            )
+
+    @property
+    def count(self) -> int:
+        """Number of levels."""
+        return self.levels if isinstance(self.levels, int) else len(self.levels) + 1
+
+    def targets(self, vertices: int) -> tuple[int, ...]:
+        """Vertices of all shells on the levels below the finest, coarse to fine, where they have so many there."""
+        if isinstance(self.levels, tuple):
+            return self.levels
+        return tuple(round(vertices / self.ratio**below) for below in range(self.levels - 1, 0, -1))
 
     @property
     def proxy(self) -> ProxySettings:
         """What stands in for the finest level: the scene's own values, otherwise the preset's."""
         said = {entry.name: getattr(self, entry.name) for entry in fields(ProxySettings)}
-        return replace(PRESETS[self.preset], **{name: value for name, value in said.items() if value is not None})
+        preset = PRESETS[self.preset]
+        if self.kind == "decimation":
+            preset = replace(preset, prolongation=DECIMATED[preset.prolongation])
+        return replace(preset, **{name: value for name, value in said.items() if value is not None})

@@ -130,7 +130,7 @@ class Scene(Record):
             if name in names:
                 raise SceneError(f'Two bodies are called "{name}": give each its own name.')
             names.add(name)
-        if self.hierarchy.levels > 1 and self.time.mode == "dynamic":
+        if self.hierarchy.count > 1 and self.time.mode == "dynamic":
             raise SceneError(
                 'So far, only statics can have several levels: set time.mode = "static" or hierarchy.levels = 1.'
             )
