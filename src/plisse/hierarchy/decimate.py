@@ -1,0 +1,206 @@
+"""From a fine mesh to coarser ones: edge collapses, and where every finer vertex lies on every coarser mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from plisse.core.arrays import Bools, Floats, Ints
+from plisse.core.mesh import Mesh
+from plisse.hierarchy.curves import Curves, find_curves
+from plisse.kernels.collapse import FULL, LOGGED, STUCK, VERTICES, Log, Progress, collapse_until, price_all
+from plisse.kernels.guards import RULES, Prices
+from plisse.kernels.heap import Heap
+from plisse.kernels.patch import make_patch
+from plisse.kernels.points import Points, place_points
+from plisse.kernels.quadrics import fill_quadrics
+from plisse.kernels.surface import Surface, find_starts
+
+NOISE = 0.1  # of the normals' directions, as a part of their length
+FIRMNESS = 1.0  # of curves against being cut short, beside surfaces
+UNEVENNESS = 0.5  # greatest part that chance adds to a price, lest regular meshes collapse row by row
+A_COLLAPSE = 10  # entries of the log's lists that there is room for at first
+
+
+@dataclass(frozen=True)
+class Stopped:
+    """Why decimation ended early.
+
+    vertices: number that was reached. wanted: number that was asked for. refused: of each rule, how many of the
+    remaining edges it holds back.
+    """
+
+    vertices: int
+    wanted: int
+    refused: dict[str, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Decimation:
+    """Meshes of several sizes, coarse to fine, and how they belong together.
+
+    meshes: the last is the one that was given. ids: of each level, the given mesh's number of each vertex, ascending.
+    places: for each coarse and finer level, the coarse triangle that each fine vertex lies in, (n_fine,), and its
+    weights there, (n_fine, 3). stopped: None where all sizes were reached; otherwise the coarsest mesh is as coarse
+    as could be.
+    """
+
+    meshes: tuple[Mesh, ...]
+    ids: tuple[Ints, ...]
+    places: dict[tuple[int, int], tuple[Ints, Floats]]
+    stopped: Stopped | None = None
+    slip: float = field(default=0.0)
+
+
+def decimate(
+    mesh: Mesh, targets: Sequence[int], *, groups: Sequence[Bools] = (), fixed: Bools | None = None, seed: int = 0
+) -> Decimation:
+    """Coarser meshes with about the given numbers of vertices, coarse to fine.
+
+    mesh: a manifold. groups: vertices (n,) that never merge with others, and whose outlines stay. fixed: vertices (n,)
+    that are neither moved nor removed. seed: of the small differences in price that keep regular meshes irregular.
+    """
+    work = _Work(mesh, find_curves(mesh, groups, fixed), seed)
+    stopped = None
+    for wanted in reversed(targets):
+        before = work.size
+        stopped = work.shrink(wanted)
+        if work.size < before:
+            work.keep_level()
+        if stopped is not None:
+            break
+    return work.finish(stopped)
+
+
+class _Work:
+    """A decimation on its way."""
+
+    def __init__(self, mesh: Mesh, curves: Curves, seed: int) -> None:
+        n, m = len(mesh.X), len(mesh.triangles)
+        self._mesh = mesh
+        values = [part for part in (mesh.uv, mesh.rest) if part is not None]
+        corners = np.concatenate(values, axis=2) if values else np.empty((m, 3, 0))
+        self._first_rest = -1 if mesh.rest is None else corners.shape[2] - 3
+        start = np.empty(n, np.int32)
+        find_starts(mesh.triangles, curves.twin, start)
+        self._surface = Surface(
+            X=mesh.X.copy(),
+            triangles=mesh.triangles.copy(),
+            corners=corners,
+            twin=curves.twin,
+            start=start,
+            curve=curves.along,
+            kind=curves.kind,
+            label=curves.label,
+            vertex_alive=np.ones(n, bool),
+            face_alive=np.ones(m, bool),
+            mark=np.zeros(n, np.int32),
+        )
+        origin = 0.5 * (mesh.X.min(axis=0) + mesh.X.max(axis=0))
+        quadrics = np.zeros((n, 10))
+        fill_quadrics(mesh.X, mesh.triangles, curves.along, origin, NOISE, FIRMNESS, quadrics)
+        self._prices = Prices(quadrics, origin, UNEVENNESS, seed)
+        self._heap = Heap(
+            np.empty(3 * m, np.int32), np.full(3 * m, -1, np.int32), np.zeros(3 * m), np.zeros(1, np.int32)
+        )
+        counts = np.zeros(5, np.int64)
+        counts[VERTICES] = n
+        self._progress = Progress(np.zeros(3 * m, np.uint8), np.zeros(n, np.int32), counts)
+        self._log = _make_log(n, A_COLLAPSE * n)
+        self._patch = make_patch(corners.shape[2])
+        self._points = Points(
+            np.empty(0, np.int32), np.empty((0, 3)), np.empty(0, np.int32), np.full(m, -1, np.int32), np.zeros(1)
+        )
+        self._meshes, self._ids, self._first_point = [mesh], [np.arange(n, dtype=np.int32)], [0]
+        self._maps: list[list[tuple[Ints, Floats]]] = [[]]
+        self._track(self._ids[0])
+        price_all(self._surface, self._prices, self._heap, self._progress)
+
+    @property
+    def size(self) -> int:
+        return int(self._progress.counts[VERTICES])
+
+    def _track(self, vertices: Ints) -> None:
+        """More points, at the present vertices."""
+        first, count = len(self._points.face), len(vertices)
+        self._points = self._points._replace(
+            face=np.concatenate((self._points.face, np.empty(count, np.int32))),
+            weights=np.concatenate((self._points.weights, np.empty((count, 3)))),
+            next=np.concatenate((self._points.next, np.empty(count, np.int32))),
+        )
+        place_points(self._points, first, vertices, self._surface.start)
+
+    def shrink(self, wanted: int) -> Stopped | None:
+        """Collapse edges until the present mesh has so many vertices, or say why not."""
+        while True:
+            end = collapse_until(
+                self._surface, self._prices, self._heap, self._progress, self._patch, self._points, self._log, wanted,
+                self._first_rest,
+            )  # fmt: skip
+            if end == FULL:
+                self._log = _enlarge(self._log)
+            elif end == STUCK:
+                alive = np.repeat(self._surface.face_alive, 3)
+                counts = np.bincount(self._progress.refused[alive], minlength=len(RULES) + 1)[1:]
+                refused = {rule: int(count) for rule, count in zip(RULES, counts, strict=True) if count}
+                return Stopped(self.size, wanted, refused)
+            else:
+                return None
+
+    def keep_level(self) -> None:
+        """The present mesh becomes a level, and its vertices are tracked from now on."""
+        surface, given = self._surface, self._mesh
+        ids = np.flatnonzero(surface.vertex_alive).astype(np.int32)
+        number = np.full(len(surface.X), -1, np.int32)
+        number[ids] = np.arange(len(ids), dtype=np.int32)
+        faces = np.flatnonzero(surface.face_alive)
+        rank = np.full(len(surface.triangles), -1, np.int32)
+        rank[faces] = np.arange(len(faces), dtype=np.int32)
+        corners = surface.corners[faces]
+        self._meshes.append(
+            Mesh(
+                surface.X[ids],
+                number[surface.triangles[faces]],
+                None if given.uv is None else corners[:, :, :2].copy(),
+                None if given.rest is None else corners[:, :, self._first_rest :].copy(),
+            )
+        )
+        bounds = [*self._first_point, len(self._points.face)]
+        self._maps.append(
+            [
+                (rank[self._points.face[first:last]], self._points.weights[first:last].copy())
+                for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+            ]
+        )
+        self._first_point.append(len(self._points.face))
+        self._ids.append(ids)
+        self._track(ids)
+
+    def finish(self, stopped: Stopped | None) -> Decimation:
+        finest = len(self._meshes) - 1
+        places = {
+            (finest - k, finest - fine): place for k, maps in enumerate(self._maps) for fine, place in enumerate(maps)
+        }
+        return Decimation(
+            tuple(self._meshes[::-1]), tuple(self._ids[::-1]), places, stopped, float(self._points.slip[0])
+        )
+
+
+def _make_log(collapses: int, entries: int) -> Log:
+    return Log(
+        ends=np.empty((collapses, 2), np.int32),
+        faces=np.empty((collapses, 2), np.int32),
+        corners=np.empty((collapses, 2, 3), np.int32),
+        places=np.empty((collapses, 3, 3)),
+        moved_end=np.empty(collapses, np.int64),
+        ring_end=np.empty(collapses, np.int64),
+        moved=np.empty(entries, np.int32),
+        ring=np.empty(entries, np.int32),
+    )
+
+
+def _enlarge(log: Log) -> Log:
+    """The same log with twice the room in its lists."""
+    return log._replace(moved=np.resize(log.moved, 2 * len(log.moved)), ring=np.resize(log.ring, 2 * len(log.ring)))
