@@ -20,7 +20,8 @@ WHOLE = 1.0 - 1e-9  # of a vertex's weights on chosen vertices that make it a ch
 class LevelMap(ABC):
     """From coarse positions to finer ones, linear or not; and how what is known of vertices is carried along.
 
-    coarse, fine: numbers of vertices. kept: the fine vertex that each coarse one is, shape (coarse,).
+    coarse, fine: numbers of vertices. kept: the fine vertex that each coarse one is, shape (coarse,); it need not lie
+    where the coarse one does.
     """
 
     coarse: int
@@ -33,24 +34,24 @@ class LevelMap(ABC):
 
     @abstractmethod
     def pull_back(self, x: Floats, g: Floats) -> Floats:
-        """What fine forces g (fine, 3) are on the coarse vertices (coarse, 3); offsets are frozen at coarse x."""
+        """What fine forces g (fine, 3) are on the coarse vertices (coarse, 3) at x: the transpose of `push_forward`."""
 
+    @property
     @abstractmethod
-    def velocity(self, v: Floats) -> Floats:
-        """Fine velocities (fine, 3) of coarse ones v (coarse, 3): the map's linear part."""
+    def linear(self) -> LinearMap:
+        """The map's linear part, the same at all positions, which velocities and projections take."""
 
     @abstractmethod
     def interpolate(self, values: Floats) -> Floats:
         """Fine values (fine,) of coarse ones (coarse,) along the surface: rows are convex."""
 
-    @property
-    @abstractmethod
-    def gram(self) -> tuple[Sparsity, Floats]:
-        """Upper triangle of UᵀU, U the linear part, as sorted CSR: where it has entries, and their values."""
+    def velocity(self, v: Floats) -> Floats:
+        """Fine velocities (fine, 3) of coarse ones v (coarse, 3) by the map's linear part."""
+        return self.linear(v)
 
-    @abstractmethod
-    def after(self, coarser: LevelMap) -> LevelMap:
-        """This map applied to the result of a coarser one."""
+    def push_forward(self, x: Floats, d: Floats) -> Floats:
+        """Fine displacements (fine, 3) of small coarse ones d (coarse, 3) at x."""
+        return self.velocity(d)
 
     @property
     def new(self) -> Bools:
@@ -72,8 +73,12 @@ class LevelMap(ABC):
         return np.flatnonzero(mask[self.kept]).astype(np.int32)
 
     def restrict(self, x: Floats) -> Floats:
-        """Values (coarse, …) of the fine vertices that the coarse level has, from those of all (fine, …)."""
+        """Coarse positions (coarse, 3) that fine ones x (fine, 3) [m] go with: those of the vertices that are kept."""
         return np.ascontiguousarray(x[self.kept])
+
+    def average(self, values: Floats) -> Floats:
+        """Coarse values (coarse,) of fine ones (fine,), none beyond the largest and the least."""
+        return np.ascontiguousarray(values[self.kept])
 
 
 class LinearMap(LevelMap):
@@ -107,21 +112,23 @@ class LinearMap(LevelMap):
         multiply(*self._columns, np.ascontiguousarray(g), out)
         return out
 
-    def velocity(self, v: Floats) -> Floats:
-        return self(v)
+    @property
+    def linear(self) -> LinearMap:
+        return self
 
     def interpolate(self, values: Floats) -> Floats:
         return np.asarray(self.along.matrix @ values)
 
     @property
     def gram(self) -> tuple[Sparsity, Floats]:
+        """Upper triangle of PᵀP as sorted CSR: where it has entries, and their values."""
         upper = sparse.triu(self.matrix.T @ self.matrix, format="csr")
         upper.sort_indices()
         upper.indptr, upper.indices, data = _as_rows(upper)
         return upper, data
 
-    def after(self, coarser: LevelMap) -> LinearMap:
-        assert isinstance(coarser, LinearMap)
+    def after(self, coarser: LinearMap) -> LinearMap:
+        """This map applied to the result of a coarser one."""
         along = None
         if self.along is not self or coarser.along is not coarser:
             along = LinearMap(self.along.matrix @ coarser.along.matrix)

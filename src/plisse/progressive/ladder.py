@@ -110,7 +110,7 @@ class Ladder:
     def _carry_weights(self, known: Geometry, level: int, *, up: bool) -> tuple[tuple[Floats, ...], ...]:
         """Weights of regions, which are linear along the coarser surface."""
         step = self.shell_map(level - 1, level) if up else self.shell_map(level, level + 1)
-        carry = step.interpolate if up else step.restrict
+        carry = step.interpolate if up else step.average
         sizes_from = np.cumsum([len(mesh.X) for mesh in known.shells])
         sizes_to = np.cumsum([len(mesh.X) for mesh in self.hierarchy.levels[level][: len(known.shells)]])
 

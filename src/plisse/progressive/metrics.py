@@ -89,15 +89,15 @@ class Projection:
     """
 
     def __init__(self, prolongation: LevelMap, *, linear: str = "auto", threads: int = 1) -> None:
-        self._prolongation = prolongation
+        self._U = prolongation.linear
         self._factor = make_factor(linear, threads=threads)
-        sparsity, data = prolongation.gram
+        sparsity, data = self._U.gram
         self._factor.analyse(sparsity)
         self._factor.factorise(data)
 
     def __call__(self, x_fine: Floats) -> Floats:
         """Coarse positions of fine ones x_fine (n_fine, 3), shape (n_coarse, 3)."""
-        rhs = np.ascontiguousarray(self._prolongation.pull_back(x_fine[: self._prolongation.coarse], x_fine).T)
+        rhs = np.ascontiguousarray(self._U.pull_back(x_fine[: self._U.coarse], x_fine).T)
         return np.ascontiguousarray(self._factor.solve(rhs).T)
 
 

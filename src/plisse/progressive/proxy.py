@@ -63,7 +63,7 @@ class Prolonged(Potential):
         assert values is not None and not hessian.products
 
         def product(d: Floats) -> Floats:
-            fine = P.velocity(d[: P.coarse])
+            fine = P.push_forward(x[: P.coarse], d[: P.coarse])
             bent = np.empty_like(fine)
             bent[pattern.rows] = operator.multiply(values, fine[pattern.rows].reshape(1, -1)).reshape(-1, 3)
             for u in hessian.rank_one:

@@ -1,0 +1,130 @@
+"""How far a surface bulges over the edges of its triangles, halfway to what the normals of their ends say.
+
+Phong tessellation of a triangle [Boubekeur2008] is q − α Σ_k w_k n_k n_k·(q − x_k) with q = Σ_k w_k x_k. As weights sum
+to one, that is q + Σ w_j w_k c_jk over the edges, with the bulges c_jk = α (n_j n_jᵀ − n_k n_kᵀ)(x_j − x_k).
+"""
+
+import math
+
+from numba import prange
+
+from plisse.kernels.frames import add_corner, at, blend, cross, dot, put_corner
+from plisse.kernels.jit import kernel, parallel_kernel
+
+
+@kernel
+def _edges(x, triangles, t):
+    a, b, c = at(x, triangles[t, 0]), at(x, triangles[t, 1]), at(x, triangles[t, 2])
+    return blend(1.0, b, -1.0, a), blend(1.0, c, -1.0, a)
+
+
+@kernel
+def _sum_normals(x, triangles, start, corners, v):
+    m = (0.0, 0.0, 0.0)
+    for s in range(start[v], start[v + 1]):
+        e1, e2 = _edges(x, triangles, corners[s] // 3)
+        m = blend(1.0, m, 1.0, cross(e1, e2))
+    return m
+
+
+@parallel_kernel
+def find_normals(x, triangles, start, corners, normals, lengths):
+    """Unit normals (n, 3) of vertices, area-weighted, and twice the area that they sum up (n,).
+
+    start, corners: the triangles' corners at each vertex, 3t + k, as CSR. A vertex without area gets zeros.
+    """
+    for v in prange(start.shape[0] - 1):
+        m = _sum_normals(x, triangles, start, corners, v)
+        length = math.sqrt(dot(m, m))
+        over = 1.0 / length if length > 0.0 else 0.0
+        normals[v, 0], normals[v, 1], normals[v, 2] = over * m[0], over * m[1], over * m[2]
+        lengths[v] = length
+
+
+@kernel
+def _normal_speed(x, v, triangles, start, corners, i):
+    m = (0.0, 0.0, 0.0)
+    for s in range(start[i], start[i + 1]):
+        e1, e2 = _edges(x, triangles, corners[s] // 3)
+        d1, d2 = _edges(v, triangles, corners[s] // 3)
+        m = blend(1.0, m, 1.0, blend(1.0, cross(d1, e2), 1.0, cross(e1, d2)))
+    return m
+
+
+@parallel_kernel
+def turn_normals(x, v, triangles, start, corners, out):
+    """How fast the sums m that normals are made from change (n, 3) with velocities v (n, 3) of the vertices."""
+    for i in prange(start.shape[0] - 1):
+        m = _normal_speed(x, v, triangles, start, corners, i)
+        out[i, 0], out[i, 1], out[i, 2] = m[0], m[1], m[2]
+
+
+@parallel_kernel
+def normalise(normals, lengths, out):
+    """(I − nnᵀ)/‖m‖ on out (n, 3), in place: from ṁ to ṅ, and from pulls on n to pulls on m."""
+    for i in prange(out.shape[0]):
+        n, a = at(normals, i), at(out, i)
+        over = 1.0 / lengths[i] if lengths[i] > 0.0 else 0.0
+        b = blend(over, a, -over * dot(n, a), n)
+        out[i, 0], out[i, 1], out[i, 2] = b[0], b[1], b[2]
+
+
+@parallel_kernel
+def find_bulges(x, triangles, normals, alpha, out):
+    """Bulges of the sides (0,1), (1,2), (2,0) into out (m, 3, 3)."""
+    for t in prange(triangles.shape[0]):
+        for k in range(3):
+            i, j = triangles[t, k], triangles[t, (k + 1) % 3]
+            a, b, e = at(normals, i), at(normals, j), blend(1.0, at(x, i), -1.0, at(x, j))
+            put_corner(out, t, k, blend(alpha * dot(a, e), a, -alpha * dot(b, e), b))
+
+
+@kernel
+def _rate(n, speed, e, d):
+    """Of n nᵀe for ė = d."""
+    return blend(dot(n, d) + dot(speed, e), n, dot(n, e), speed)
+
+
+@parallel_kernel
+def turn_bulges(x, v, triangles, normals, speeds, alpha, out):
+    """How fast the bulges change (m, 3, 3) with velocities v (n, 3) of vertices and speeds (n, 3) of their normals."""
+    for t in prange(triangles.shape[0]):
+        for k in range(3):
+            i, j = triangles[t, k], triangles[t, (k + 1) % 3]
+            e, d = blend(1.0, at(x, i), -1.0, at(x, j)), blend(1.0, at(v, i), -1.0, at(v, j))
+            first, second = _rate(at(normals, i), at(speeds, i), e, d), _rate(at(normals, j), at(speeds, j), e, d)
+            put_corner(out, t, k, blend(alpha, first, -alpha, second))
+
+
+@parallel_kernel
+def add_bulges(x, triangles, normals, alpha, pulls, out, on_normals):
+    """Adds to out (m, 3, 3) the corners' forces that pulls (m, 3, 3) on bulges are, to on_normals pulls on normals.
+
+    on_normals: (m, 3, 3), or (0, 3, 3) where normals are held.
+    """
+    turning = on_normals.shape[0] > 0
+    for t in prange(triangles.shape[0]):
+        for k in range(3):
+            after = (k + 1) % 3
+            i, j = triangles[t, k], triangles[t, after]
+            a, b, e = at(normals, i), at(normals, j), blend(1.0, at(x, i), -1.0, at(x, j))
+            p = (alpha * pulls[t, k, 0], alpha * pulls[t, k, 1], alpha * pulls[t, k, 2])
+            force = blend(dot(a, p), a, -dot(b, p), b)
+            add_corner(out, t, k, force)
+            add_corner(out, t, after, (-force[0], -force[1], -force[2]))
+            if turning:
+                add_corner(on_normals, t, k, blend(dot(a, e), p, dot(a, p), e))
+                add_corner(on_normals, t, after, blend(-dot(b, e), p, -dot(b, p), e))
+
+
+@parallel_kernel
+def add_turning(x, triangles, pulls, out):
+    """Adds to out (m, 3, 3) the corners' forces that pulls (n, 3) on the sums m are: e₁×e₂ is in three of them."""
+    for t in prange(triangles.shape[0]):
+        e1, e2 = _edges(x, triangles, t)
+        a, b, c = at(pulls, triangles[t, 0]), at(pulls, triangles[t, 1]), at(pulls, triangles[t, 2])
+        p = blend(1.0, blend(1.0, a, 1.0, b), 1.0, c)
+        first, second = cross(e2, p), cross(p, e1)
+        add_corner(out, t, 0, blend(-1.0, first, -1.0, second))
+        add_corner(out, t, 1, first)
+        add_corner(out, t, 2, second)
