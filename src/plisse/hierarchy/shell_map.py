@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import numba
 import numpy as np
 from scipy import sparse
 
-from plisse.core.arrays import Floats, Ints
+from plisse.core.arrays import Floats, Ints, Longs
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.maps import LevelMap, LinearMap
 from plisse.hierarchy.restriction import Fit
-from plisse.kernels import bulges, frames
-from plisse.kernels.prolong import collect, gather_corners, prolong
+from plisse.kernels import bulges
+from plisse.kernels.frames import find_frames
+from plisse.kernels.prolong import gather_corners, prolong, pull, push
 from plisse.kernels.stretch import shape_gradients
 
 PHONG = 0.5  # part of the way to the corners' tangent planes: bent sheets keep their bending energy
@@ -49,8 +51,8 @@ class ShellMap(LevelMap):
         self.coarse, self.fine, self.kept = len(coarse.X), len(fine.X), np.asarray(kept, np.int32)
         self._alpha, self._exact = phong, not frozen
         self._X_coarse, self._X_fine = coarse.X, fine.X
-        # successive triangles are near each other in memory, whatever order the mesh has them in
-        order = coarse.local_order(coarse.triangles)
+        # triangles follow their fine vertices, so that forces and positions are met in the order of memory
+        order = _order_by_riders(home, len(coarse.triangles))
         self._triangles = np.ascontiguousarray(coarse.triangles[order])
         self._home = np.argsort(order).astype(np.int32)[home]
         self._weights = np.ascontiguousarray(weights, np.float64)
@@ -60,11 +62,12 @@ class ShellMap(LevelMap):
         self._B = np.where(np.isfinite(B).all(axis=(1, 2), keepdims=True), B, 0.0)
         # corners at each coarse vertex and fine vertices on each coarse triangle, as CSR
         self._corners = _group(self._triangles.reshape(-1), self.coarse)
-        self._riders = _group(self._home, len(order))
-        self._offsets = np.zeros((self.fine, 3))
-        self._offsets = np.einsum("ijk,ik->ij", self._frames(coarse.X)[self._home], fine.X - self(coarse.X))
-        riders = self._riders[1]
-        self._grouped = (self._weights[riders], self._offsets[riders])
+        starts, riders = _group(self._home, len(order))
+        self._riding = (starts, riders, self._weights[riders], np.zeros((self.fine, 3)))
+        frames = np.empty((len(order), 3, 3))
+        find_frames(coarse.X, self._triangles, self._B, frames)
+        offsets = np.einsum("ijk,ik->ij", frames[self._home], fine.X - self(coarse.X))
+        self._riding = (starts, riders, self._weights[riders], offsets[riders])
 
     @cached_property
     def linear(self) -> LinearMap:
@@ -76,63 +79,57 @@ class ShellMap(LevelMap):
         U.eliminate_zeros()
         return LinearMap(U, kept=self.kept)
 
-    def _frames(self, x: Floats) -> Floats:
-        out = np.empty((len(self._triangles), 3, 3))
-        frames.find_frames(x, self._triangles, self._B, out)
-        return out
-
     def _normals(self, x: Floats) -> tuple[Floats, Floats]:
-        """Unit normals (n_coarse, 3), and the lengths (n_coarse,) that they had as sums."""
+        """Unit normals (n_coarse, 3), and the lengths (n_coarse,) that they had as sums; empty for α = 0."""
+        if self._alpha == 0.0:
+            return np.empty((0, 3)), np.empty(0)
         normals, lengths = np.empty((self.coarse, 3)), np.empty(self.coarse)
         bulges.find_normals(x, self._triangles, *self._corners, normals, lengths)
         return normals, lengths
 
-    def _carry(self, x: Floats, on_frames: Floats, on_bulges: Floats) -> Floats:
-        out = np.empty((self.fine, 3))
-        prolong(x, self._triangles, self._home, self._weights, self._offsets, on_frames, on_bulges, out)
-        return out
-
     def __call__(self, x: Floats) -> Floats:
-        x, bulging = np.ascontiguousarray(x), self._empty(self._alpha > 0.0)
-        if len(bulging):
-            bulges.find_bulges(x, self._triangles, self._normals(x)[0], self._alpha, bulging)
-        return self._carry(x, self._frames(x), bulging)
+        x, out = np.ascontiguousarray(x), np.empty((self.fine, 3))
+        prolong(
+            x, self._triangles, self._B, self._normals(x)[0], self._alpha, *self._riding, out, numba.get_num_threads()
+        )
+        return out
 
     def push_forward(self, x: Floats, d: Floats) -> Floats:
-        x, d = np.ascontiguousarray(x), np.ascontiguousarray(d)
-        turning, bulging = np.zeros((len(self._triangles), 3, 3)), self._empty(self._alpha > 0.0)
-        if self._exact:
-            frames.turn_frames(x, d, self._triangles, self._B, self._frames(x), turning)
-        if len(bulging):
-            normals, lengths = self._normals(x)
-            speeds = np.zeros((self.coarse, 3))
-            if self._exact:
-                bulges.turn_normals(x, d, self._triangles, *self._corners, speeds)
-                bulges.normalise(normals, lengths, speeds)
-            bulges.turn_bulges(x, d, self._triangles, normals, speeds, self._alpha, bulging)
-        return self._carry(d, turning, bulging)
-
-    def pull_back(self, x: Floats, g: Floats) -> Floats:
-        x, g = np.ascontiguousarray(x), np.ascontiguousarray(g)
-        forces, turning, bulging = self._empty(), self._empty(self._exact), self._empty(self._alpha > 0.0)
-        collect(g, *self._riders, *self._grouped, forces, turning, bulging)
-        out = np.empty((self.coarse, 3))
-        if self._exact:
-            frames.add_torques(x, self._triangles, self._B, self._frames(x), turning, forces)
-        if len(bulging):
-            normals, lengths = self._normals(x)
-            on_normals = np.zeros((len(self._triangles) if self._exact else 0, 3, 3))
-            bulges.add_bulges(x, self._triangles, normals, self._alpha, bulging, forces, on_normals)
-            if self._exact:
-                gather_corners(*self._corners, on_normals, out)
-                bulges.normalise(normals, lengths, out)
-                bulges.add_turning(x, self._triangles, out, forces)
-        gather_corners(*self._corners, forces, out)
+        x, d, out = np.ascontiguousarray(x), np.ascontiguousarray(d), np.empty((self.fine, 3))
+        normals, lengths = self._normals(x)
+        speeds = np.zeros_like(normals)
+        if self._exact and self._alpha > 0.0:
+            bulges.turn_normals(x, d, self._triangles, *self._corners, speeds)
+            bulges.normalise(normals, lengths, speeds)
+        push(
+            x,
+            d,
+            self._triangles,
+            self._B,
+            normals,
+            speeds,
+            self._alpha,
+            self._exact,
+            *self._riding,
+            out,
+            numba.get_num_threads(),
+        )
         return out
 
-    def _empty(self, wanted: bool = True) -> Floats:
-        """Three vectors a triangle, (m, 3, 3), or (0, 3, 3) where none are wanted."""
-        return np.empty((len(self._triangles) if wanted else 0, 3, 3))
+    def pull_back(self, x: Floats, g: Floats) -> Floats:
+        if not self._exact and self._alpha == 0.0:
+            return self.linear.pull_back(x, g)
+        x, g, out = np.ascontiguousarray(x), np.ascontiguousarray(g), np.empty((self.coarse, 3))
+        turning, (normals, lengths) = self._exact and self._alpha > 0.0, self._normals(x)
+        forces, on_normals = (np.empty((m, 3, 3)) for m in (len(self._B), len(self._B) if turning else 0))
+        how = (self._triangles, self._B, normals, self._alpha, self._exact)
+        pull(x, g, *how, *self._riding, forces, on_normals, numba.get_num_threads())
+        if turning:
+            gather_corners(*self._corners, on_normals, out)
+            bulges.normalise(normals, lengths, out)
+            bulges.add_turning(x, self._triangles, out, forces)
+        gather_corners(*self._corners, forces, out)
+        return out
 
     def interpolate(self, values: Floats) -> Floats:
         return self.linear.interpolate(values)
@@ -157,3 +154,10 @@ def _group(of: Ints, count: int) -> tuple[Ints, Ints]:
     """Which indices belong to each of count groups, as CSR, given the group of each."""
     starts = np.append(0, np.cumsum(np.bincount(of, minlength=count)))
     return starts.astype(np.int32), np.argsort(of, kind="stable").astype(np.int32)
+
+
+def _order_by_riders(home: Ints, count: int) -> Longs:
+    """Triangles in the order of the first fine vertex that each contains, (count,)."""
+    first = np.full(count, len(home))
+    np.minimum.at(first, home, np.arange(len(home)))
+    return np.argsort(first, kind="stable")

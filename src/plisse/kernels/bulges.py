@@ -8,7 +8,7 @@ import math
 
 from numba import prange
 
-from plisse.kernels.frames import add_corner, at, blend, cross, dot, put_corner
+from plisse.kernels.frames import at, blend, cross, dot
 from plisse.kernels.jit import kernel, parallel_kernel
 
 
@@ -69,14 +69,11 @@ def normalise(normals, lengths, out):
         out[i, 0], out[i, 1], out[i, 2] = b[0], b[1], b[2]
 
 
-@parallel_kernel
-def find_bulges(x, triangles, normals, alpha, out):
-    """Bulges of the sides (0,1), (1,2), (2,0) into out (m, 3, 3)."""
-    for t in prange(triangles.shape[0]):
-        for k in range(3):
-            i, j = triangles[t, k], triangles[t, (k + 1) % 3]
-            a, b, e = at(normals, i), at(normals, j), blend(1.0, at(x, i), -1.0, at(x, j))
-            put_corner(out, t, k, blend(alpha * dot(a, e), a, -alpha * dot(b, e), b))
+@kernel
+def find_bulge(x, normals, i, j):
+    """c_ij/α."""
+    a, b, e = at(normals, i), at(normals, j), blend(1.0, at(x, i), -1.0, at(x, j))
+    return blend(dot(a, e), a, -dot(b, e), b)
 
 
 @kernel
@@ -85,36 +82,27 @@ def _rate(n, speed, e, d):
     return blend(dot(n, d) + dot(speed, e), n, dot(n, e), speed)
 
 
-@parallel_kernel
-def turn_bulges(x, v, triangles, normals, speeds, alpha, out):
-    """How fast the bulges change (m, 3, 3) with velocities v (n, 3) of vertices and speeds (n, 3) of their normals."""
-    for t in prange(triangles.shape[0]):
-        for k in range(3):
-            i, j = triangles[t, k], triangles[t, (k + 1) % 3]
-            e, d = blend(1.0, at(x, i), -1.0, at(x, j)), blend(1.0, at(v, i), -1.0, at(v, j))
-            first, second = _rate(at(normals, i), at(speeds, i), e, d), _rate(at(normals, j), at(speeds, j), e, d)
-            put_corner(out, t, k, blend(alpha, first, -alpha, second))
+@kernel
+def turn_bulge(x, v, normals, speeds, i, j):
+    """How fast c_ij/α changes with velocities v (n, 3) of vertices and speeds (n, 3) of their normals."""
+    e, d = blend(1.0, at(x, i), -1.0, at(x, j)), blend(1.0, at(v, i), -1.0, at(v, j))
+    return blend(
+        1.0, _rate(at(normals, i), at(speeds, i), e, d), -1.0, _rate(at(normals, j), at(speeds, j), e, d)
+    )  # fmt: skip
 
 
-@parallel_kernel
-def add_bulges(x, triangles, normals, alpha, pulls, out, on_normals):
-    """Adds to out (m, 3, 3) the corners' forces that pulls (m, 3, 3) on bulges are, to on_normals pulls on normals.
+@kernel
+def pull_bulge(normals, i, j, p):
+    """The force on vertex i, and the opposite of that on j, that a pull p on c_ij/α is."""
+    a, b = at(normals, i), at(normals, j)
+    return blend(dot(a, p), a, -dot(b, p), b)
 
-    on_normals: (m, 3, 3), or (0, 3, 3) where normals are held.
-    """
-    turning = on_normals.shape[0] > 0
-    for t in prange(triangles.shape[0]):
-        for k in range(3):
-            after = (k + 1) % 3
-            i, j = triangles[t, k], triangles[t, after]
-            a, b, e = at(normals, i), at(normals, j), blend(1.0, at(x, i), -1.0, at(x, j))
-            p = (alpha * pulls[t, k, 0], alpha * pulls[t, k, 1], alpha * pulls[t, k, 2])
-            force = blend(dot(a, p), a, -dot(b, p), b)
-            add_corner(out, t, k, force)
-            add_corner(out, t, after, (-force[0], -force[1], -force[2]))
-            if turning:
-                add_corner(on_normals, t, k, blend(dot(a, e), p, dot(a, p), e))
-                add_corner(on_normals, t, after, blend(-dot(b, e), p, -dot(b, p), e))
+
+@kernel
+def pull_normals(x, normals, i, j, p):
+    """The pulls on the normals of i and j that a pull p on c_ij/α is."""
+    a, b, e = at(normals, i), at(normals, j), blend(1.0, at(x, i), -1.0, at(x, j))
+    return blend(dot(a, e), p, dot(a, p), e), blend(-dot(b, e), p, -dot(b, p), e)
 
 
 @parallel_kernel
@@ -125,6 +113,7 @@ def add_turning(x, triangles, pulls, out):
         a, b, c = at(pulls, triangles[t, 0]), at(pulls, triangles[t, 1]), at(pulls, triangles[t, 2])
         p = blend(1.0, blend(1.0, a, 1.0, b), 1.0, c)
         first, second = cross(e2, p), cross(p, e1)
-        add_corner(out, t, 0, blend(-1.0, first, -1.0, second))
-        add_corner(out, t, 1, first)
-        add_corner(out, t, 2, second)
+        for r in range(3):
+            out[t, 0, r] -= first[r] + second[r]
+            out[t, 1, r] += first[r]
+            out[t, 2, r] += second[r]

@@ -1,4 +1,4 @@
-"""Frames of triangles: how they turn with the corners, and what torques on them are as forces on the corners.
+"""Frames of triangles: how they turn with the deformation gradient, and what pulls on them are on it.
 
 A triangle's frame has the columns r₁, r₂ of R, the rotation in F = R S, and the normal n. With cof F = (f₂×n, n×f₁) it
 is R = (F + cof F)/tr S, (tr S)² = ‖F‖² + 2J, J = ‖f₁×f₂‖: no iteration, and nothing to divide by J but the normal.
@@ -35,24 +35,12 @@ def at(x, i):
 
 
 @kernel
-def at_corner(x, t, k):
-    return x[t, k, 0], x[t, k, 1], x[t, k, 2]
-
-
-@kernel
-def put_corner(x, t, k, a):
+def put(x, t, k, a):
     x[t, k, 0], x[t, k, 1], x[t, k, 2] = a[0], a[1], a[2]
 
 
 @kernel
-def add_corner(x, t, k, a):
-    x[t, k, 0] += a[0]
-    x[t, k, 1] += a[1]
-    x[t, k, 2] += a[2]
-
-
-@kernel
-def _gradient(x, triangles, B, t):
+def gradient(x, triangles, B, t):
     """The columns f₁, f₂ of F = Σ_a x_a ⊗ B_a."""
     a, b, c = at(x, triangles[t, 0]), at(x, triangles[t, 1]), at(x, triangles[t, 2])
     e1, e2 = blend(1.0, b, -1.0, a), blend(1.0, c, -1.0, a)
@@ -72,8 +60,11 @@ def _sideways(u):
 
 
 @kernel
-def _frame(f1, f2):
-    """r₁, r₂ and n."""
+def find_frame(f1, f2):
+    """r₁, r₂ and n of F = (f₁, f₂).
+
+    A triangle that has become a line gets some frame along it, one that has become a point the axes.
+    """
     m = cross(f1, f2)
     J, size = math.sqrt(dot(m, m)), dot(f1, f1) + dot(f2, f2)
     if not size > 0.0:
@@ -94,52 +85,36 @@ def _invariants(f1, f2):
     return 1.0 / J if J > FLAT * size else 0.0, 1.0 / math.sqrt(size + 2.0 * J) if size > 0.0 else 0.0
 
 
-@parallel_kernel
-def find_frames(x, triangles, B, out):
-    """Frames into out (m, 3, 3), rows r₁, r₂, n, of positions x (n, 3) and rest shape gradients B (m, 3, 2).
-
-    A triangle that has become a line gets some frame along it, one that has become a point the axes.
-    """
-    for t in prange(triangles.shape[0]):
-        f1, f2 = _gradient(x, triangles, B, t)
-        r1, r2, n = _frame(f1, f2)
-        put_corner(out, t, 0, r1)
-        put_corner(out, t, 1, r2)
-        put_corner(out, t, 2, n)
-
-
-@parallel_kernel
-def turn_frames(x, v, triangles, B, frames, out):
-    """How fast the rows of the frames change (m, 3, 3) for velocities v (n, 3) of the vertices: ω × r₁, r₂, n.
+@kernel
+def turn_frame(f1, f2, d1, d2, r1, r2, n):
+    """How fast r₁, r₂ and n change with F at Ḟ = (d₁, d₂): ω × each of them.
 
     ω = n × ṅ + n (r₂·ḟ₁ − r₁·ḟ₂)/tr S, with n × ṅ = [(n·ḟ₂) f₁ − (n·ḟ₁) f₂]/J.
     """
-    for t in prange(triangles.shape[0]):
-        f1, f2 = _gradient(x, triangles, B, t)
-        d1, d2 = _gradient(v, triangles, B, t)
-        over_J, over_trace = _invariants(f1, f2)
-        r1, r2, n = at_corner(frames, t, 0), at_corner(frames, t, 1), at_corner(frames, t, 2)
-        tilt = blend(over_J * dot(n, d2), f1, -over_J * dot(n, d1), f2)
-        omega = blend(1.0, tilt, over_trace * (dot(r2, d1) - dot(r1, d2)), n)
-        put_corner(out, t, 0, cross(omega, r1))
-        put_corner(out, t, 1, cross(omega, r2))
-        put_corner(out, t, 2, cross(omega, n))
+    over_J, over_trace = _invariants(f1, f2)
+    tilt = blend(over_J * dot(n, d2), f1, -over_J * dot(n, d1), f2)
+    omega = blend(1.0, tilt, over_trace * (dot(r2, d1) - dot(r1, d2)), n)
+    return cross(omega, r1), cross(omega, r2), cross(omega, n)
+
+
+@kernel
+def stress_of_pulls(f1, f2, r1, r2, n, p1, p2, p3):
+    """What pulls p₁, p₂, p₃ on r₁, r₂, n are on f₁ and f₂: `turn_frame` transposed.
+
+    With the torque T = r₁×p₁ + r₂×p₂ + n×p₃: r₂ (n·T)/tr S − n (f₂·T)/J and n (f₁·T)/J − r₁ (n·T)/tr S.
+    """
+    over_J, over_trace = _invariants(f1, f2)
+    T = blend(1.0, blend(1.0, cross(r1, p1), 1.0, cross(r2, p2)), 1.0, cross(n, p3))
+    spin = over_trace * dot(n, T)
+    return blend(spin, r2, -over_J * dot(f2, T), n), blend(-spin, r1, over_J * dot(f1, T), n)
 
 
 @parallel_kernel
-def add_torques(x, triangles, B, frames, pulls, out):
-    """Adds to out (m, 3, 3) the corners' forces that pulls (m, 3, 3) on the frames' rows are: `turn_frames` transposed.
-
-    With the torque T = r₁×p₁ + r₂×p₂ + n×p₃, on corner a:
-    B_a1 [r₂ (n·T)/tr S − n (f₂·T)/J] + B_a2 [n (f₁·T)/J − r₁ (n·T)/tr S].
-    """
+def find_frames(x, triangles, B, out):
+    """Frames into out (m, 3, 3), rows r₁, r₂, n, of positions x (n, 3) and rest shape gradients B (m, 3, 2)."""
     for t in prange(triangles.shape[0]):
-        f1, f2 = _gradient(x, triangles, B, t)
-        over_J, over_trace = _invariants(f1, f2)
-        r1, r2, n = at_corner(frames, t, 0), at_corner(frames, t, 1), at_corner(frames, t, 2)
-        first, second = cross(r1, at_corner(pulls, t, 0)), cross(r2, at_corner(pulls, t, 1))
-        T = blend(1.0, blend(1.0, first, 1.0, second), 1.0, cross(n, at_corner(pulls, t, 2)))
-        spin = over_trace * dot(n, T)
-        one, two = blend(spin, r2, -over_J * dot(f2, T), n), blend(-spin, r1, over_J * dot(f1, T), n)
-        for a in range(3):
-            add_corner(out, t, a, blend(B[t, a, 0], one, B[t, a, 1], two))
+        f1, f2 = gradient(x, triangles, B, t)
+        r1, r2, n = find_frame(f1, f2)
+        put(out, t, 0, r1)
+        put(out, t, 1, r2)
+        put(out, t, 2, n)
