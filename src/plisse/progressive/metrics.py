@@ -89,7 +89,7 @@ class Projection:
     """
 
     def __init__(self, prolongation: LevelMap, *, linear: str = "auto", threads: int = 1) -> None:
-        self._U = prolongation.linear
+        self._prolongation, self._U = prolongation, prolongation.linear
         self._factor = make_factor(linear, threads=threads)
         sparsity, data = self._U.gram
         self._factor.analyse(sparsity)
@@ -100,10 +100,17 @@ class Projection:
         rhs = np.ascontiguousarray(self._U.pull_back(x_fine[: self._U.coarse], x_fine).T)
         return np.ascontiguousarray(self._factor.solve(rhs).T)
 
+    def apart(self, x_fine: Floats, x_coarse: Floats) -> Floats:
+        """Π (x_fine − P(x_coarse)) [m], shape (n_coarse, 3), P the map itself: Π x_fine − x_coarse where P is U."""
+        return self(x_fine - self._prolongation(x_coarse))
+
 
 def geometric_consistency(projection: Projection, mass_coarse: Floats, x_fine: Floats, x_coarse: Floats) -> float:
-    """‖Π x_l − x_{l−1}‖²_M [kg m²], with the coarser level's vertex masses [kg] (n_coarse,). [Zhang2025] eq. 13"""
-    apart = projection(x_fine) - x_coarse
+    """‖Π x_l − x_{l−1}‖²_M [kg m²], with the coarser level's vertex masses [kg] (n_coarse,). [Zhang2025] eq. 13
+
+    Differs: Π is applied to x_l − P(x_{l−1}), which is the same for linear P; with offsets it is zero at rest.
+    """
+    apart = projection.apart(x_fine, x_coarse)
     return float(mass_coarse @ np.einsum("ij,ij->i", apart, apart))
 
 
