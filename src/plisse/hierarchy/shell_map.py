@@ -17,24 +17,24 @@ from plisse.kernels.frames import find_frames
 from plisse.kernels.prolong import gather_corners, prolong, pull, push
 from plisse.kernels.stretch import shape_gradients
 
-PHONG = 0.5  # part of the way to the corners' tangent planes: bent sheets keep their bending energy
+PHONG = 0.5  # part of the way to the corners' tangent planes that leaves parabolas as they are
 
 
 class ShellMap(LevelMap):
     """x_i = b_i(x) + R(F) t_i + γ_i n: a base on the containing triangle, and an offset in its frame. [Zhang2023] §4.3
 
-    b = q − α Σ_k w_k n_k n_k·(q − x_k), q = Σ_k w_k x_k the barycentric point, n_k the area-weighted normals of the
-    triangle's corners. Offsets (γ, t) are those of the rest shape in space, which the map therefore takes to the fine
+    b = q − α Σ_k w_k n_k n_k·(q − x_k), q = Σ_k w_k x_k the barycentric point, n_k the normals of the triangle's
+    corners. Offsets (γ, t) are those of the rest shape in space, which the map therefore takes to the fine
     rest shape, and it commutes with rigid motions. The shapes are the meshes' X: patterns (`Mesh.rest`) do not matter.
 
     coarse, fine: meshes; home: the triangle that contains each fine vertex (n,); weights: its barycentric weights
     there, at least 0 with the sum 1, shape (n, 3); kept: the fine vertex that each coarse one is, shape (n_coarse,).
     phong: α, 0 for the printed map. frozen: `pull_back` and `push_forward` hold frames and normals, as printed.
 
-    Differs: α is ½, not 0. A piecewise linear base has a crease at each coarse edge, which made the bending energy of
-    prolonged bent sheets several times the true one; half of the way to Phong's surface [Boubekeur2008] has next to
-    none. And offsets turn with their frames in derivatives too: without, free bodies feel a torque that is not there,
-    and a line search on the energy stalls.
+    Differs: α is ½, not 0. A piecewise linear base has a crease at each coarse edge, which makes the bending energy of
+    prolonged bent sheets several times the true one; half of the way to Phong's surface [Boubekeur2008], parabolas stay
+    parabolas, and creases are faint. And offsets turn with their frames in derivatives too: without, free bodies feel a
+    torque that is not there, and a line search on the energy stalls.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class ShellMap(LevelMap):
         # the frame of a triangle without area does not turn
         self._B = np.where(np.isfinite(B).all(axis=(1, 2), keepdims=True), B, 0.0)
         # corners at each coarse vertex and fine vertices on each coarse triangle, as CSR
-        self._corners = _group(self._triangles.reshape(-1), self.coarse)
+        self._corners = (*_group(self._triangles.reshape(-1), self.coarse), _corner_weights(coarse.X[self._triangles]))
         starts, riders = _group(self._home, len(order))
         self._riding = (starts, riders, self._weights[riders], np.zeros((self.fine, 3)))
         frames = np.empty((len(order), 3, 3))
@@ -125,10 +125,10 @@ class ShellMap(LevelMap):
         how = (self._triangles, self._B, normals, self._alpha, self._exact)
         pull(x, g, *how, *self._riding, forces, on_normals, numba.get_num_threads())
         if turning:
-            gather_corners(*self._corners, on_normals, out)
+            gather_corners(*self._corners[:2], on_normals, out)
             bulges.normalise(normals, lengths, out)
-            bulges.add_turning(x, self._triangles, out, forces)
-        gather_corners(*self._corners, forces, out)
+            bulges.add_turning(x, self._triangles, self._corners[2], out, forces)
+        gather_corners(*self._corners[:2], forces, out)
         return out
 
     def interpolate(self, values: Floats) -> Floats:
@@ -154,6 +154,17 @@ def _group(of: Ints, count: int) -> tuple[Ints, Ints]:
     """Which indices belong to each of count groups, as CSR, given the group of each."""
     starts = np.append(0, np.cumsum(np.bincount(of, minlength=count)))
     return starts.astype(np.int32), np.argsort(of, kind="stable").astype(np.int32)
+
+
+def _corner_weights(corners: Floats) -> Floats:
+    """1/(‖e₁‖²‖e₂‖²) of the sides at each corner, relative to their mean, from corners (m, 3, 3); shape (3m,).
+
+    With these, vertices on a sphere get its own normals. [Max1999] Differs: sides are those at rest, so that the sums
+    are quadratic in the positions, and nothing is divided by an edge that has collapsed.
+    """
+    squares = np.square(corners[:, (1, 2, 0)] - corners).sum(axis=2)
+    product = (squares * squares[:, (2, 0, 1)]).reshape(-1)
+    return np.divide(product.mean(), product, out=np.zeros_like(product), where=product > 0.0)
 
 
 def _order_by_riders(home: Ints, count: int) -> Longs:

@@ -19,22 +19,23 @@ def _edges(x, triangles, t):
 
 
 @kernel
-def _sum_normals(x, triangles, start, corners, v):
+def _sum_normals(x, triangles, start, corners, weights, v):
     m = (0.0, 0.0, 0.0)
     for s in range(start[v], start[v + 1]):
         e1, e2 = _edges(x, triangles, corners[s] // 3)
-        m = blend(1.0, m, 1.0, cross(e1, e2))
+        m = blend(1.0, m, weights[corners[s]], cross(e1, e2))
     return m
 
 
 @parallel_kernel
-def find_normals(x, triangles, start, corners, normals, lengths):
-    """Unit normals (n, 3) of vertices, area-weighted, and twice the area that they sum up (n,).
+def find_normals(x, triangles, start, corners, weights, normals, lengths):
+    """Unit normals n = m/‖m‖ (n, 3) of vertices, m = Σ ω e₁×e₂ over the triangles around, and ‖m‖ (n,).
 
-    start, corners: the triangles' corners at each vertex, 3t + k, as CSR. A vertex without area gets zeros.
+    start, corners: the triangles' corners at each vertex, 3t + k, as CSR; weights: ω of all corners (3m,). A vertex
+    without area gets zeros.
     """
     for v in prange(start.shape[0] - 1):
-        m = _sum_normals(x, triangles, start, corners, v)
+        m = _sum_normals(x, triangles, start, corners, weights, v)
         length = math.sqrt(dot(m, m))
         over = 1.0 / length if length > 0.0 else 0.0
         normals[v, 0], normals[v, 1], normals[v, 2] = over * m[0], over * m[1], over * m[2]
@@ -42,20 +43,20 @@ def find_normals(x, triangles, start, corners, normals, lengths):
 
 
 @kernel
-def _normal_speed(x, v, triangles, start, corners, i):
+def _normal_speed(x, v, triangles, start, corners, weights, i):
     m = (0.0, 0.0, 0.0)
     for s in range(start[i], start[i + 1]):
         e1, e2 = _edges(x, triangles, corners[s] // 3)
         d1, d2 = _edges(v, triangles, corners[s] // 3)
-        m = blend(1.0, m, 1.0, blend(1.0, cross(d1, e2), 1.0, cross(e1, d2)))
+        m = blend(1.0, m, weights[corners[s]], blend(1.0, cross(d1, e2), 1.0, cross(e1, d2)))
     return m
 
 
 @parallel_kernel
-def turn_normals(x, v, triangles, start, corners, out):
+def turn_normals(x, v, triangles, start, corners, weights, out):
     """How fast the sums m that normals are made from change (n, 3) with velocities v (n, 3) of the vertices."""
     for i in prange(start.shape[0] - 1):
-        m = _normal_speed(x, v, triangles, start, corners, i)
+        m = _normal_speed(x, v, triangles, start, corners, weights, i)
         out[i, 0], out[i, 1], out[i, 2] = m[0], m[1], m[2]
 
 
@@ -106,12 +107,12 @@ def pull_normals(x, normals, i, j, p):
 
 
 @parallel_kernel
-def add_turning(x, triangles, pulls, out):
-    """Adds to out (m, 3, 3) the corners' forces that pulls (n, 3) on the sums m are: e₁×e₂ is in three of them."""
+def add_turning(x, triangles, weights, pulls, out):
+    """Adds to out (m, 3, 3) the corners' forces that pulls (n, 3) on the sums m are: ω e₁×e₂ is in three of them."""
     for t in prange(triangles.shape[0]):
         e1, e2 = _edges(x, triangles, t)
         a, b, c = at(pulls, triangles[t, 0]), at(pulls, triangles[t, 1]), at(pulls, triangles[t, 2])
-        p = blend(1.0, blend(1.0, a, 1.0, b), 1.0, c)
+        p = blend(1.0, blend(weights[3 * t], a, weights[3 * t + 1], b), weights[3 * t + 2], c)
         first, second = cross(e2, p), cross(p, e1)
         for r in range(3):
             out[t, 0, r] -= first[r] + second[r]
