@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from plisse.core.arrays import Bools, Floats, Ints
+from plisse.core.arrays import Bools, Floats, Ints, Longs
 from plisse.core.mesh import Mesh
+from plisse.hierarchy.collapses import Collapses, enlarge_log, make_log, read_log
 from plisse.hierarchy.curves import Curves, find_curves
-from plisse.kernels.collapse import FULL, LOGGED, STUCK, VERTICES, Log, Progress, collapse_until, price_all
+from plisse.kernels.collapse import FULL, LOGGED, STUCK, TRIES, VERTICES, Progress, collapse_until, price_all
 from plisse.kernels.guards import RULES, Prices
 from plisse.kernels.heap import Heap
 from plisse.kernels.patch import make_patch
@@ -42,16 +44,26 @@ class Decimation:
     """Meshes of several sizes, coarse to fine, and how they belong together.
 
     meshes: the last is the one that was given. ids: of each level, the given mesh's number of each vertex, ascending.
-    places: for each coarse and finer level, the coarse triangle that each fine vertex lies in, (n_fine,), and its
-    weights there, (n_fine, 3). stopped: None where all sizes were reached; otherwise the coarsest mesh is as coarse
-    as could be.
+    faces: likewise of each triangle. places: for each coarse and finer level, the coarse triangle that each fine vertex
+    lies in, (n_fine,), and its weights there, (n_fine, 3). log: all collapses; the first log_start[level] of them lead
+    from the given mesh to the level. stopped: None where all sizes were reached; otherwise the coarsest mesh is as
+    coarse as could be. slip: by how much weights had to be lifted to zero, at most; more than rounding is a bug.
+    tries: collapses that were examined, refused ones included.
     """
 
     meshes: tuple[Mesh, ...]
     ids: tuple[Ints, ...]
+    faces: tuple[Ints, ...]
     places: dict[tuple[int, int], tuple[Ints, Floats]]
-    stopped: Stopped | None = None
-    slip: float = field(default=0.0)
+    log: Collapses
+    log_start: tuple[int, ...]
+    stopped: Stopped | None
+    slip: float
+    tries: int
+
+    def batches(self, level: int) -> list[Longs]:
+        """Collapses that, undone, lead from a level to the next finer one: batches of independent ones, in order."""
+        return self.log.batches(self.log_start[level + 1], self.log_start[level])
 
 
 def decimate(
@@ -108,12 +120,13 @@ class _Work:
         counts = np.zeros(5, np.int64)
         counts[VERTICES] = n
         self._progress = Progress(np.zeros(3 * m, np.uint8), np.zeros(n, np.int32), counts)
-        self._log = _make_log(n, A_COLLAPSE * n)
+        self._log = make_log(n, A_COLLAPSE * n)
         self._patch = make_patch(corners.shape[2])
         self._points = Points(
             np.empty(0, np.int32), np.empty((0, 3)), np.empty(0, np.int32), np.full(m, -1, np.int32), np.zeros(1)
         )
-        self._meshes, self._ids, self._first_point = [mesh], [np.arange(n, dtype=np.int32)], [0]
+        self._meshes, self._first_point, self._log_start = [mesh], [0], [0]
+        self._ids, self._faces = [np.arange(n, dtype=np.int32)], [np.arange(m, dtype=np.int32)]
         self._maps: list[list[tuple[Ints, Floats]]] = [[]]
         self._track(self._ids[0])
         price_all(self._surface, self._prices, self._heap, self._progress)
@@ -140,7 +153,7 @@ class _Work:
                 self._first_rest,
             )  # fmt: skip
             if end == FULL:
-                self._log = _enlarge(self._log)
+                self._log = enlarge_log(self._log)
             elif end == STUCK:
                 alive = np.repeat(self._surface.face_alive, 3)
                 counts = np.bincount(self._progress.refused[alive], minlength=len(RULES) + 1)[1:]
@@ -155,7 +168,7 @@ class _Work:
         ids = np.flatnonzero(surface.vertex_alive).astype(np.int32)
         number = np.full(len(surface.X), -1, np.int32)
         number[ids] = np.arange(len(ids), dtype=np.int32)
-        faces = np.flatnonzero(surface.face_alive)
+        faces = np.flatnonzero(surface.face_alive).astype(np.int32)
         rank = np.full(len(surface.triangles), -1, np.int32)
         rank[faces] = np.arange(len(faces), dtype=np.int32)
         corners = surface.corners[faces]
@@ -171,11 +184,13 @@ class _Work:
         self._maps.append(
             [
                 (rank[self._points.face[first:last]], self._points.weights[first:last].copy())
-                for first, last in zip(bounds[:-1], bounds[1:], strict=True)
+                for first, last in pairwise(bounds)
             ]
         )
         self._first_point.append(len(self._points.face))
         self._ids.append(ids)
+        self._faces.append(faces)
+        self._log_start.append(int(self._progress.counts[LOGGED]))
         self._track(ids)
 
     def finish(self, stopped: Stopped | None) -> Decimation:
@@ -183,24 +198,15 @@ class _Work:
         places = {
             (finest - k, finest - fine): place for k, maps in enumerate(self._maps) for fine, place in enumerate(maps)
         }
+        counts = self._progress.counts
         return Decimation(
-            tuple(self._meshes[::-1]), tuple(self._ids[::-1]), places, stopped, float(self._points.slip[0])
+            tuple(self._meshes[::-1]),
+            tuple(self._ids[::-1]),
+            tuple(self._faces[::-1]),
+            places,
+            read_log(self._log, int(counts[LOGGED])),
+            tuple(self._log_start[::-1]),
+            stopped,
+            float(self._points.slip[0]),
+            int(counts[TRIES]),
         )
-
-
-def _make_log(collapses: int, entries: int) -> Log:
-    return Log(
-        ends=np.empty((collapses, 2), np.int32),
-        faces=np.empty((collapses, 2), np.int32),
-        corners=np.empty((collapses, 2, 3), np.int32),
-        places=np.empty((collapses, 3, 3)),
-        moved_end=np.empty(collapses, np.int64),
-        ring_end=np.empty(collapses, np.int64),
-        moved=np.empty(entries, np.int32),
-        ring=np.empty(entries, np.int32),
-    )
-
-
-def _enlarge(log: Log) -> Log:
-    """The same log with twice the room in its lists."""
-    return log._replace(moved=np.resize(log.moved, 2 * len(log.moved)), ring=np.resize(log.ring, 2 * len(log.ring)))

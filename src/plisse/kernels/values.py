@@ -80,7 +80,7 @@ def side_of(patch, t):
 
 @kernel
 def check_pattern(corners, patch, first):
-    """PATTERN where a rest triangle, in the corner values from number `first` on, would turn over or become a sliver."""
+    """PATTERN where a triangle of the rest shape, the corner values from `first` on, would turn over or be a sliver."""
     faces = patch.faces
     worst, least = 1.0, 1.0
     after = patch.counts[1]
