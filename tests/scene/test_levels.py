@@ -45,8 +45,8 @@ def test_what_is_said_beats_the_preset(preset: str, key: str, value: Any) -> Non
 
 
 FULL = {
-    "kind": "loop", "levels": 4, "ratio": 3.0, "method": "cascadic", "preset": "paper", "prolongation": "linear", "compression": 0.5,
-    "bending": 2.0, "proxy_levels_up": 0, "coarse_tol": 0.3,
+    "kind": "loop", "levels": 4, "ratio": 3.0, "method": "cascadic", "preset": "paper", "prolongation": "linear",
+    "compression": 0.5, "bending": 2.0, "proxy_levels_up": 0, "coarse_tol": 0.3,
 }  # fmt: skip
 
 

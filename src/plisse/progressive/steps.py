@@ -115,7 +115,9 @@ def _iterate(newton: Newton, objective: Sum, x: Floats, free: Bools) -> Iterate:
 
     def exact(x: Floats, p: Floats) -> Floats:
         descent = Curvature(newton, objective, x).descend(residual=EXACT_RESIDUAL, most=EXACT_MOST)
-        return p if descent.negative else descent.d
+        if not descent.negative:
+            return descent.d
+        return p if descent.short is None else descent.short
 
     refine = exact if objective.preconditions and free.any() else None
     return next(newton.iterate(objective, x, free, stop=0.0, max_iterations=1, refine=refine))

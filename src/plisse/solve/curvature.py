@@ -14,10 +14,14 @@ from plisse.solve.newton import Newton
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """A direction d (n, 3) [m]: the exact Hessian's −H⁻¹∇E, or one along which the curvature is negative."""
+    """A direction d (n, 3) [m]: the exact Hessian's −H⁻¹∇E, or one along which the curvature is negative.
+
+    short: what conjugate gradients had come to before they met negative curvature (n, 3) [m], None for nothing yet.
+    """
 
     d: Floats
     negative: bool
+    short: Floats | None = None
 
 
 class Curvature:
@@ -59,11 +63,11 @@ class Curvature:
         z = self._newton.precondition(r)
         d, rz = z, _dot(r, z)
         goal = residual**2 * rz
-        for _ in range(most):
+        for iteration in range(most):
             Hd = self._multiply(d)
             curvature = _dot(d, Hd)
             if curvature <= 0.0:
-                return Descent(self._spread(d), rz > 0.0)
+                return Descent(self._spread(d), rz > 0.0, self._spread(s) if iteration else None)
             step = rz / curvature
             s = s + step * d
             r = r - step * Hd

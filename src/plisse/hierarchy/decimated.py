@@ -1,0 +1,140 @@
+"""Hierarchies that begin with the finest mesh: the coarser ones come from collapsing its edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from plisse.core.arrays import Floats, Ints
+from plisse.core.errors import SceneError
+from plisse.core.mesh import Mesh
+from plisse.hierarchy.baselines import affine_map, intrinsic_map
+from plisse.hierarchy.decimate import Decimation, Stopped
+from plisse.hierarchy.expand import Expansion
+from plisse.hierarchy.hierarchy import KINDS, Hierarchy, Plan
+from plisse.hierarchy.keeping import decimate_once
+from plisse.hierarchy.maps import LevelMap, LinearMap, identity
+from plisse.hierarchy.shell_map import ShellMap
+from plisse.hierarchy.together import put_together
+
+LEAST = 4  # vertices that a body keeps on every level
+HELD = 8  # groups of so few vertices stay where they are: a pin that holds a corner is not to move
+
+
+class Baseline(LinearMap):
+    """A linear map to compare with. Coarse positions are found as those of the shell map are."""
+
+    def __init__(self, known: LinearMap, shell: ShellMap) -> None:
+        super().__init__(known.matrix, along=None if known.along is known else known.along, kept=known.kept)
+        self._shell = shell
+
+    def restrict(self, x: Floats) -> Floats:
+        return self._shell.restrict(x)
+
+    def average(self, values: Floats) -> Floats:
+        return self._shell.average(values)
+
+
+def _make_map(rule: str, coarse: Mesh, fine: Mesh, home: Ints, weights: Floats, kept: Ints) -> LevelMap:
+    """The map by a rule. home: the coarse triangle of each fine vertex (n,); weights: its weights there (n, 3)."""
+    if rule == "smooth":
+        return ShellMap(coarse, fine, home, weights, kept)
+    shell = ShellMap(coarse, fine, home, weights, kept, phong=0.0, frozen=rule == "shell")
+    if rule == "intrinsic":
+        return Baseline(intrinsic_map(coarse, home, weights, kept), shell)
+    if rule == "affine":
+        return Baseline(affine_map(coarse, fine, home, weights, kept), shell)
+    return shell
+
+
+@dataclass(frozen=True, eq=False)
+class Coarsened:
+    """One body on all levels. at: of each level, which of the decimation's meshes it has; rule: of its maps."""
+
+    decimation: Decimation
+    at: tuple[int, ...]
+    rule: str
+
+    def mesh(self, level: int) -> Mesh:
+        return self.decimation.meshes[self.at[level]]
+
+    def between(self, coarse: int, fine: int) -> LevelMap:
+        i, j = self.at[coarse], self.at[fine]
+        if i == j:
+            return identity(len(self.mesh(coarse).X))
+        known = self.decimation
+        kept = np.searchsorted(known.ids[j], known.ids[i]).astype(np.int32)
+        return _make_map(self.rule, known.meshes[i], known.meshes[j], *known.places[i, j], kept)
+
+
+class Decimated(Hierarchy):
+    """Levels by decimation. [Zhang2023] §4.1
+
+    Differs: the map between any two levels is tracked through all collapses between them, not composed of those of the
+    levels in between. A vertex then lies in one triangle of every coarser level, whose frame it follows, and a preview
+    does not depend on what other levels there are.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self.given = plan.levels - 1
+        self.nested = tuple(rule == "linear" for rule in plan.rules)
+        groups = plan.groups or [()] * len(plan.bodies)
+        each = zip(plan.bodies, plan.rules, groups, strict=True)
+        self._bodies = [_coarsen(mesh, rule, some, plan.parts) for mesh, rule, some in each]
+        self.levels = tuple(
+            tuple(
+                mesh if body is None else body.mesh(level) for mesh, body in zip(plan.bodies, self._bodies, strict=True)
+            )
+            for level in range(plan.levels)
+        )
+        self._between: dict[tuple[int, int, int], LevelMap] = {}
+
+    @property
+    def stopped(self) -> tuple[Stopped | None, ...]:
+        """Of each body, why its coarse levels have more vertices than they should, None where they have not."""
+        return tuple(None if body is None else body.decimation.stopped for body in self._bodies)
+
+    def between(self, coarse: int, fine: int, *, bodies: int | None = None) -> LevelMap:
+        count = len(self._bodies) if bodies is None else bodies
+        key = (coarse, fine, count)
+        if key not in self._between:
+            each = zip(self._bodies[:count], self.levels[coarse], strict=False)
+            self._between[key] = put_together(
+                [identity(len(mesh.X)) if body is None else body.between(coarse, fine) for body, mesh in each]
+            )
+        return self._between[key]
+
+    def smooth_between(self, coarse: int, fine: int, *, bodies: int | None = None) -> LevelMap:
+        return self.between(coarse, fine, bodies=bodies)
+
+    def expansion(self, coarse: int) -> Expansion:
+        raise SceneError(
+            "Levels that are made by decimation can be previewed, but not yet be refined: run level 0 with "
+            "--preview-only, or the finest mesh alone with --set hierarchy.method=direct."
+        )
+
+
+def _coarsen(mesh: Mesh, rule: str | None, groups: Sequence[Ints], parts: Sequence[float]) -> Coarsened | None:
+    if rule is None:
+        return None
+    n = len(mesh.X)
+    # a level that is hardly coarser than the next finer one is that one
+    sizes = [max(round(part * n), LEAST) for part in parts]
+    targets = sorted({size for size in sizes if size < n})
+    masks, fixed = [], np.zeros(n, bool)
+    for group in groups:
+        mask = np.zeros(n, bool)
+        mask[group] = True
+        masks.append(mask)
+        if len(group) <= HELD:
+            fixed |= mask
+    known = decimate_once(mesh, targets, groups=masks, fixed=fixed)
+    # where decimation stopped early, its coarsest mesh stands for all that were to be coarser
+    coarsest = len(known.meshes) - 1 - len(targets)
+    at = [coarsest + targets.index(size) if size < n else len(known.meshes) - 1 for size in sizes]
+    return Coarsened(known, (*(max(i, 0) for i in at), len(known.meshes) - 1), rule)
+
+
+KINDS["decimation"] = Decimated
