@@ -9,7 +9,7 @@ import tempfile
 import zipfile
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 
 from plisse.core.arrays import Bools
 from plisse.core.mesh import Mesh
+from plisse.hierarchy.collapses import Collapses
 from plisse.hierarchy.decimate import Decimation, Stopped, decimate
 from plisse.kernels import collapse
 from plisse.kernels.cache import digest_module, find_cache_root
@@ -86,28 +87,39 @@ def _write(key: str, arrays: dict[str, Any]) -> None:
 
 def _pack(made: Decimation) -> dict[str, Any]:
     """All but the given mesh, as named arrays."""
-    out: dict[str, Any] = {"levels": np.array(len(made.meshes))}
-    for level, (mesh, ids) in enumerate(zip(made.meshes[:-1], made.ids[:-1], strict=True)):
-        out |= {f"ids-{level}": ids, f"X-{level}": mesh.X, f"triangles-{level}": mesh.triangles}
-        out |= {f"{name}-{level}": part for name, part in (("uv", mesh.uv), ("rest", mesh.rest)) if part is not None}
+    whole = {"stopped": made.stopped and asdict(made.stopped), "slip": made.slip, "tries": made.tries}
+    out: dict[str, Any] = {"log_start": np.array(made.log_start), "whole": np.array(json.dumps(whole))}
+    for level, mesh in enumerate(made.meshes):
+        out |= {f"ids-{level}": made.ids[level], f"faces-{level}": made.faces[level]}
+        if level < len(made.meshes) - 1:
+            named = {"X": mesh.X, "triangles": mesh.triangles, "uv": mesh.uv, "rest": mesh.rest}
+            out |= {f"{name}-{level}": part for name, part in named.items() if part is not None}
     for (coarse, fine), (home, weights) in made.places.items():
         out |= {f"home-{coarse}-{fine}": home, f"weights-{coarse}-{fine}": weights}
-    out["stopped"] = np.array(json.dumps(made.stopped and asdict(made.stopped)))
-    return out
+    return out | {f"log-{field.name}": getattr(made.log, field.name) for field in fields(Collapses)}
 
 
 def _unpack(arrays: dict[str, Any], mesh: Mesh) -> Decimation:
-    count = int(arrays["levels"])
-    meshes = [
+    log_start = tuple(int(start) for start in arrays["log_start"])
+    levels = range(len(log_start))
+    coarser = [
         Mesh(arrays[f"X-{level}"], arrays[f"triangles-{level}"], arrays.get(f"uv-{level}"), arrays.get(f"rest-{level}"))
-        for level in range(count - 1)
+        for level in levels[:-1]
     ]
-    ids = [arrays[f"ids-{level}"] for level in range(count - 1)]
     places = {
         (coarse, fine): (arrays[f"home-{coarse}-{fine}"], arrays[f"weights-{coarse}-{fine}"])
-        for fine in range(count) for coarse in range(fine)
-    }  # fmt: skip
-    stopped = json.loads(str(arrays["stopped"]))
+        for fine in levels
+        for coarse in range(fine)
+    }
+    whole = json.loads(str(arrays["whole"]))
     return Decimation(
-        (*meshes, mesh), (*ids, np.arange(len(mesh.X), dtype=np.int32)), places, stopped and Stopped(**stopped)
+        meshes=(*coarser, mesh),
+        ids=tuple(arrays[f"ids-{level}"] for level in levels),
+        faces=tuple(arrays[f"faces-{level}"] for level in levels),
+        places=places,
+        log=Collapses(*(arrays[f"log-{field.name}"] for field in fields(Collapses))),
+        log_start=log_start,
+        stopped=whole["stopped"] and Stopped(**whole["stopped"]),
+        slip=whole["slip"],
+        tries=whole["tries"],
     )
