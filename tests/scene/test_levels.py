@@ -76,7 +76,7 @@ def test_levels_by_decimation_are_a_number_and_a_ratio_or_sizes() -> None:
 
 def test_decimation_has_its_own_prolongations() -> None:
     assert read(kind="decimation").proxy.prolongation == "linear"
-    assert read(kind="decimation", preset="paper").proxy == replace(PRESETS["paper"], prolongation="shell")
+    assert read(kind="decimation", preset="paper").proxy == replace(PRESETS["paper"], prolongation="printed")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def _make_map(rule: str, coarse: Mesh, fine: Mesh, home: Ints, weights: Floats, 
     """The map by a rule. home: the coarse triangle of each fine vertex (n,); weights: its weights there (n, 3)."""
     if rule == "smooth":
         return ShellMap(coarse, fine, home, weights, kept)
-    shell = ShellMap(coarse, fine, home, weights, kept, phong=0.0, frozen=rule == "shell")
+    shell = ShellMap(coarse, fine, home, weights, kept, phong=0.0, frozen=rule == "printed")
     if rule == "intrinsic":
         return Baseline(intrinsic_map(coarse, home, weights, kept), shell)
     if rule == "affine":

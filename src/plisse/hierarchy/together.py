@@ -56,5 +56,5 @@ def put_together(parts: Sequence[LevelMap]) -> LevelMap:
     """The map of bodies whose vertices follow each other."""
     if len(parts) == 1:
         return parts[0]
-    linear = [part for part in parts if isinstance(part, LinearMap)]
+    linear = [part for part in parts if type(part) is LinearMap]
     return side_by_side(linear) if len(linear) == len(parts) else Together(parts)

@@ -9,7 +9,7 @@ from plisse.core.values import Choice
 # which each kind of levels has; the first is the default
 PROLONGATIONS = {
     "loop": ("linear", "loop"),
-    "decimation": ("linear", "smooth", "shell", "intrinsic", "affine"),
+    "decimation": ("linear", "smooth", "shell", "printed", "intrinsic", "affine"),
 }
 # what curved rest shapes have in place of "linear"
 CURVED = {"loop": "loop", "decimation": "smooth"}
@@ -33,7 +33,7 @@ PRESETS = {
     "paper": ProxySettings(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0),
 }
 # what decimation has in place of the presets' prolongations
-DECIMATED = {"linear": "linear", "loop": "shell"}
+DECIMATED = {"linear": "linear", "loop": "printed"}
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,11 @@ class Levels(Record):
         "subdivision: midpoints or Loop's rule, also for the finer rest shapes; curved rest shapes always use Loop's "
         "rule, unless they are cloth that could be cut from a flat piece; those with seams use midpoints. By "
         "decimation: `\"linear\"` is along the coarse triangles, `\"smooth\"` along a rounded one, with offsets that "
-        "turn with the triangles, which curved rest shapes have in place of `\"linear\"`; `\"shell\"` is that as "
-        "published [Zhang2023]; `\"intrinsic\"` and `\"affine\"` are baselines",
+        "turn with the triangles, which curved rest shapes have in place of `\"linear\"`; `\"shell\"` is that along "
+        "the triangles [Zhang2023], `\"printed\"` the same with forces that ignore the turning, as published; "
+        "`\"intrinsic\"` and `\"affine\"` are baselines",
         tuple(dict.fromkeys(name for names in PROLONGATIONS.values() for name in names)),
-        default=None, shown='`"linear"` (`"paper"`: `"loop"`, decimation `"shell"`)',
+        default=None, shown='`"linear"` (`"paper"`: `"loop"`, decimation `"printed"`)',
     )  # fmt: skip
     compression: float | str | None = number(
         None,
