@@ -118,7 +118,7 @@ def test_a_pattern_with_seams_is_kept(tmp_path: Path) -> None:
 
 def test_levels_that_cannot_be_refined_yet_say_so_before_anything_is_simulated() -> None:
     session = make(SCENES["cloth on a ball"])
-    with pytest.raises(SceneError, match="not yet be refined.*--preview-only"):
+    with pytest.raises(SceneError, match=r"not yet be refined.*--preview-only"):
         session.ladder.hierarchy.expansion(0)
 
 
