@@ -44,33 +44,46 @@ def add_line(q, t, p, weight):
 
 
 @kernel
-def fill_quadrics(X, triangles, curve, origin, noise, firmness, quadrics):
+def fill_quadrics(X, triangles, twin, curve, origin, noise, firmness, crease, quadrics):
     """Quadrics (n, 10) of all vertices: planes of their triangles weighted by area, each tethered at the vertex; lines
-    of their curves weighted by `firmness` times length squared."""
-    normal, p, t = np.empty(3), np.empty(3), np.empty(3)
-    for f in range(triangles.shape[0]):
+    of their curves and creases weighted by `firmness` times length squared.
+
+    crease: cosine of the angle from which on two triangles meet in a crease.
+    """
+    m = triangles.shape[0]
+    p, t = np.empty(3), np.empty(3)
+    normals = np.zeros((m, 3))
+    for f in range(m):
         a, b, c = triangles[f]
         for k in range(3):
             k1, k2 = (k + 1) % 3, (k + 2) % 3
-            normal[k] = (X[b, k1] - X[a, k1]) * (X[c, k2] - X[a, k2]) - (X[b, k2] - X[a, k2]) * (X[c, k1] - X[a, k1])
-        double = np.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
+            normals[f, k] = (X[b, k1] - X[a, k1]) * (X[c, k2] - X[a, k2])
+            normals[f, k] -= (X[b, k2] - X[a, k2]) * (X[c, k1] - X[a, k1])
+        double = np.sqrt(normals[f, 0] ** 2 + normals[f, 1] ** 2 + normals[f, 2] ** 2)
         if double > 0.0:
-            normal /= double
+            normals[f] /= double
         for k in range(3):
             v = triangles[f, k]
             for axis in range(3):
                 p[axis] = X[v, axis] - origin[axis]
-            add_plane(quadrics[v], normal, p, double / 6.0, noise)
-            if curve[3 * f + k]:
-                w = triangles[f, (k + 1) % 3]
-                square = 0.0
-                for axis in range(3):
-                    t[axis] = X[w, axis] - X[v, axis]
-                    square += t[axis] ** 2
-                if square > 0.0:
-                    t /= np.sqrt(square)
-                add_line(quadrics[v], t, p, firmness * square)
-                add_line(quadrics[w], t, p, firmness * square)
+            add_plane(quadrics[v], normals[f], p, double / 6.0, noise)
+    for h in range(twin.size):
+        if not curve[h]:
+            n, o = normals[h // 3], normals[twin[h] // 3]
+            if not n[0] * o[0] + n[1] * o[1] + n[2] * o[2] < crease:
+                continue
+        v, w = triangles[h // 3, h % 3], triangles[h // 3, (h + 1) % 3]
+        square = 0.0
+        for axis in range(3):
+            p[axis] = X[v, axis] - origin[axis]
+            t[axis] = X[w, axis] - X[v, axis]
+            square += t[axis] ** 2
+        if square > 0.0:
+            t /= np.sqrt(square)
+        # the boundary has one half-edge, other edges have two
+        weight = firmness * square * (1.0 if twin[h] < 0 else 0.5)
+        add_line(quadrics[v], t, p, weight)
+        add_line(quadrics[w], t, p, weight)
 
 
 @kernel
