@@ -108,7 +108,7 @@ def test_it_is_previewed_and_refined_to_the_users_mesh(tmp_path: Path) -> None:
 
 
 def test_a_kind_that_nobody_knows_is_one_sentence() -> None:
-    with pytest.raises(SceneError, match='no hierarchy of the kind "octree": choose from loop'):
+    with pytest.raises(SceneError, match='no hierarchy of the kind "octree": choose from decimation, loop'):
         build_hierarchy("octree", Plan([coarse_grid()], rules=["linear"], levels=2))
 
 
