@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from plisse.core.arrays import Bools, Floats, Ints, Longs
-from plisse.core.mesh import Mesh
+from plisse.core.mesh import Mesh, check_manifold
 from plisse.hierarchy.collapses import Collapses, enlarge_log, make_log, read_log
 from plisse.hierarchy.curves import Curves, find_curves
 from plisse.kernels.collapse import FULL, LOGGED, STUCK, TRIES, VERTICES, Progress, collapse_until, price_all
@@ -22,7 +22,7 @@ from plisse.kernels.surface import Surface, find_starts
 
 NOISE = 0.07  # of the normals' directions, as a part of their length
 FIRMNESS = 5.0  # of curves and creases against being cut short, beside surfaces
-CREASE = float(np.cos(np.radians(40.0)))  # triangles that meet at a greater angle form a crease
+CREASE = float(np.cos(np.radians(60.0)))  # triangles that meet at a greater angle form a crease
 UNEVENNESS = 0.5  # greatest part that chance adds to a price, lest regular meshes collapse row by row
 A_COLLAPSE = 10  # entries of the log's lists that there is room for at first
 
@@ -75,6 +75,7 @@ def decimate(
     mesh: a manifold. groups: vertices (n,) that never merge with others, and whose outlines stay. fixed: vertices (n,)
     that are neither moved nor removed. seed: of the small differences in price that keep regular meshes irregular.
     """
+    check_manifold(mesh, "The mesh to decimate")
     work = _Work(mesh, find_curves(mesh, groups, fixed), seed)
     stopped = None
     for wanted in reversed(targets):
@@ -118,7 +119,7 @@ class _Work:
         self._heap = Heap(
             np.empty(3 * m, np.int32), np.full(3 * m, -1, np.int32), np.zeros(3 * m), np.zeros(1, np.int32)
         )
-        counts = np.zeros(5, np.int64)
+        counts = np.zeros(6, np.int64)
         counts[VERTICES] = n
         self._progress = Progress(np.zeros(3 * m, np.uint8), np.zeros(n, np.int32), counts)
         self._log = make_log(n, A_COLLAPSE * n)

@@ -53,10 +53,11 @@ class Progress(NamedTuple):
 
     refused: Bytes  # rule against a half-edge's edge plus one, 0 for none, shape (3m,)
     troubled: Ints  # number of refused edges at a vertex, shape (n,)
-    counts: Longs  # vertices, collapses logged, stamps used, collapses tried, points relocated; shape (5,)
+    counts: Longs  # vertices, collapses logged, stamps used, collapses tried, points relocated, whether
+    # second-best places are tried; shape (6,)
 
 
-VERTICES, LOGGED, STAMPS, TRIES, RELOCATED = 0, 1, 2, 3, 4
+VERTICES, LOGGED, STAMPS, TRIES, RELOCATED, PRESSED = range(6)
 
 
 @kernel
@@ -106,9 +107,8 @@ def _find_on_axis(surface, patch, v, other):
 def prepare(surface, prices, patch, progress, h, first_rest):
     """Everything about the collapse of an edge but the collapse: the rule against it, kept and removed vertex, and
     whether the removed one is on a curve."""
-    triangles = surface.triangles
     progress.counts[TRIES] += 1
-    i, j = source(triangles, h), target(triangles, h)
+    i, j = source(surface.triangles, h), target(surface.triangles, h)
     rule, part, _ = choose(surface, prices, h, patch.place)
     if rule != ALLOWED:
         return rule, i, j, False
@@ -116,6 +116,21 @@ def prepare(surface, prices, patch, progress, h, first_rest):
     rule = check_topology(surface, h, progress.counts[STAMPS])
     if rule != ALLOWED:
         return rule, i, j, False
+    rule, kept, removed, curved = _examine(surface, patch, h, part, first_rest)
+    if rule != ALLOWED and progress.counts[PRESSED] and surface.kind[i] == surface.kind[j]:
+        # the best place will not do: either end may
+        for end in range(2):
+            if rule != ALLOWED:
+                for k in range(3):
+                    patch.place[k] = surface.X[i if end == 0 else j, k]
+                rule, kept, removed, curved = _examine(surface, patch, h, 2.0 + end, first_rest)
+    return rule, kept, removed, curved
+
+
+@kernel
+def _examine(surface, patch, h, part, first_rest):
+    """Gather and flatten the patch of a collapse, and check it; arguments and results as in `choose` and `prepare`."""
+    i, j = source(surface.triangles, h), target(surface.triangles, h)
     merge = part <= 1.0
     if part == 3.0:
         i, j = j, i
@@ -326,7 +341,14 @@ def collapse_until(surface, prices, heap, progress, patch, points, log, goal, fi
     """
     while progress.counts[VERTICES] > goal:
         if heap.size[0] == 0:
-            return STUCK
+            if progress.counts[PRESSED]:
+                return STUCK
+            # once more with everything, and with less of a choice
+            progress.counts[PRESSED] = 1
+            for v in range(surface.start.size):
+                if surface.vertex_alive[v]:
+                    _try_again(surface, heap, progress, v)
+            continue
         h = heap.items[0]
         rule, i, j, curved = prepare(surface, prices, patch, progress, h, first_rest)
         if rule != ALLOWED:

@@ -7,7 +7,7 @@ import numpy as np
 from plisse.core.arrays import Floats
 from plisse.kernels.jit import kernel
 from plisse.kernels.quadrics import evaluate, find_minimum, find_minimum_between
-from plisse.kernels.surface import FREE, LOCKED, count_shared, following, preceding, source, target
+from plisse.kernels.surface import FREE, LOCKED, count_shared, following, preceding, source, target, turn_left
 
 # why an edge must not collapse; names for reports, in the order of the numbers
 RULES = ("group", "locked", "bridge", "ear", "link", "hub", "fold", "sliver", "inverted", "stretched", "pattern")
@@ -98,6 +98,12 @@ def check_topology(surface, h, stamp):
     i, j = source(surface.triangles, h), target(surface.triangles, h)
     if count_shared(surface, i, j, stamp) != (2 if back >= 0 else 1):
         return LINK
+    if back >= 0:
+        # the third vertices must not be joined on both sides: that is a tetrahedron
+        one, two = turn_left(twin, h), turn_left(twin, back)
+        if one >= 0 and two >= 0:
+            if turn_left(twin, one) == following(back) and turn_left(twin, two) == following(h):
+                return LINK
     return ALLOWED
 
 
