@@ -116,6 +116,26 @@ def test_fine_triangles_fill_coarse_ones_without_overlap(name: str) -> None:
         assert filled.max(initial=0.0) < 1.0 + 1e-9
 
 
+@pytest.mark.parametrize("name", ["ball", "torus", "bunny", "disc with holes"])
+def test_no_point_of_a_coarse_triangle_is_covered_twice(name: str) -> None:
+    found = decimation(name)
+    triangles, weights = found.places[0, len(found.meshes) - 1]
+    fine = found.meshes[-1].triangles
+    home = triangles[fine]
+    inside = (home == home[:, :1]).all(axis=1)
+    rng = np.random.default_rng(0)
+    covered = []
+    for face in range(len(found.meshes[0].triangles)):
+        points = rng.dirichlet((2.0, 2.0, 2.0), size=20)
+        corners = weights[fine[inside & (home[:, 0] == face)]]
+        within = (points @ np.linalg.inv(corners) >= 0.0).all(axis=2)
+        covered.append(within.sum(axis=0))
+    degree = np.concatenate(covered)
+    # points that lie in none are in fine triangles across an edge
+    assert degree.max() == 1
+    assert (degree == 1).mean() > 0.5
+
+
 def test_flat_sheets_are_covered_once() -> None:
     found = decimation("jittered grid")
     mapped = prolongation(found, 0, 3) @ found.meshes[0].X
