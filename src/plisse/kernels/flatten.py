@@ -2,7 +2,7 @@
 
 The kept vertex lies at the origin and the removed one on the positive x axis, so that what is left of the edge has
 y > 0. Where the edge runs along a curve, the curve's vertices lie on that axis too: it is straight before and after,
-and what was on one side of it stays there. [Liu2021] §4.
+and what was on one side of it stays there. [Liu2021]
 """
 
 import numpy as np

@@ -42,11 +42,10 @@ def chance(seed, i, j):
 
 @kernel
 def choose(surface, prices, h, place):
-    """How the edge of half-edge h would collapse: the rule against it, the half-edge, the part, and the price.
+    """How the edge of half-edge h, from i to j, would collapse: the rule against it, the part, and the price.
 
-    The half-edge runs from the kept to the removed vertex where `part` is -1 (both move to the place of least cost) or
-    between 0 and 1 (part of the way along a curve); 2 says that the target of h slides onto its source, 3 that the
-    source slides onto the target. place (3,): where the merged vertex goes [m].
+    part: -1 where both ends move to the place of least cost, 0..1 where they move to that part of the way from i to j
+    along a curve, 2 where j slides onto i, 3 where i slides onto j. place (3,): where the merged vertex goes [m].
     """
     X = surface.X
     i, j = source(surface.triangles, h), target(surface.triangles, h)

@@ -13,7 +13,7 @@ from plisse.kernels.jit import kernel
 def add_plane(q, n, p, weight, noise):
     """Add weight ((n·(x − p))² + noise² |x − p|²): the mean over planes whose normals scatter about n.
 
-    [Trettner2020] eq. 12–14, normals with isotropic variance, the point certain.
+    [Trettner2020], normals with isotropic variance, the point certain.
     """
     s = noise * noise
     d = n[0] * p[0] + n[1] * p[1] + n[2] * p[2]
