@@ -72,8 +72,9 @@ def decimate(
 ) -> Decimation:
     """Coarser meshes with about the given numbers of vertices, coarse to fine.
 
-    mesh: a manifold. targets: sizes that the present mesh is below already give no level. groups: vertices (n,) that never merge with others, and whose outlines stay. fixed: vertices (n,)
-    that are neither moved nor removed. seed: of the small differences in price that keep regular meshes irregular.
+    mesh: a manifold. targets: a size that the present mesh is not above gives no level. groups: vertices (n,) that
+    never merge with others, and whose outlines stay. fixed: vertices (n,) that are neither moved nor removed. seed: of
+    the small differences in price that keep regular meshes irregular.
     """
     check_manifold(mesh, "The mesh to decimate")
     work = _Work(mesh, find_curves(mesh, groups, fixed), seed)
