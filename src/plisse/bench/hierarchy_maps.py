@@ -133,7 +133,9 @@ def _compare(known: Decimated, level: int, deform: Callable[[Floats], Floats]) -
     strain = float(np.sqrt(0.25 * ((strains[0] - strains[1]) ** 2).sum(axis=(1, 2)).mean()))
     n, m = (_normals(fine, y) for y in (x, true))
     angle = np.degrees(np.arccos(np.clip((n * m).sum(axis=1), -1.0, 1.0)))
-    bending = Bending(fine, **{key: np.full(len(fine.hinges), v) for key, v in (("E", 1e9), ("nu", 0.3), ("thickness", 1e-3))})
+    bending = Bending(
+        fine, **{key: np.full(len(fine.hinges), v) for key, v in (("E", 1e9), ("nu", 0.3), ("thickness", 1e-3))}
+    )
     return position, strain, float(np.sqrt((angle**2).mean())), bending.value(x) / bending.value(true)
 
 
