@@ -1,5 +1,6 @@
 """Previews on levels by decimation: every kind of shell, energy, load, pin and collider that other levels have."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -132,3 +133,21 @@ def test_the_finest_mesh_alone_can_be_simulated() -> None:
     session = make(SCENES["dome under its weight"], method="direct")
     *_, state = session.settle(session.finest)
     assert state.converged and len(state.x) == len(session.ladder.given.placed)
+
+
+def test_a_preview_goes_on_after_a_change_that_leaves_its_levels_as_they_are() -> None:
+    session = make(SCENES["cloth on a ball"])
+    *_, before = session.preview()
+    session.change(replace(session.scene, gravity=(0.0, 0.0, -5.0)))
+    *_, after = session.preview()
+    assert after.converged and after.step > before.step
+    assert len(after.x) == len(before.x)
+
+
+def test_a_change_that_makes_other_levels_is_refused() -> None:
+    session = make(SCENES["cloth that hangs from its corners"])
+    *_, before = session.preview()
+    (shell,) = session.scene.shells
+    with pytest.raises(SceneError, match="start again"):
+        session.change(replace(session.scene, shells=(replace(shell, pins=shell.pins[:0]),)))
+    assert session.grid.last(0) is before

@@ -265,7 +265,8 @@ def _conclude(report: Report, out: Path) -> int:
             file=sys.stderr,
         )
     if not static or level.converged:
-        if report.method in ("progressive", "cascadic") and level.level < report.finest:
+        climbs = report.method in ("progressive", "cascadic") and report.kind == "loop"
+        if climbs and level.level < report.finest:
             print(f"level {level.level} of 0 to {report.finest}: continue with `plisse refine {out}`")
         return 0
     if not report.pinned and level.contacts == 0 and level.force_balance > 0.5:

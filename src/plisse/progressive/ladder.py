@@ -260,6 +260,12 @@ class Ladder:
             settled = replace(settled, offset=min(settled.offset, before.offset))
         scene = replace(scene, contact=settled)
         ladder = Ladder(scene, geometry, _build(scene, geometry), self.extra)
+        coarsest = zip(*(each.hierarchy.levels[0][: len(geometry.shells)] for each in (self, ladder)), strict=True)
+        if not all(_fits(a, b) for a, b in coarsest):
+            raise SceneError(
+                "Pins, regions and hierarchy.levels shape the levels that decimation makes, and the change gives the "
+                "scene others, which its states do not fit: start again."
+            )
         if _shells_on_all_levels(ladder) == _shells_on_all_levels(self):
             ladder._models.update({key: model.of(scene.at(0.0)) for key, model in self._models.items()})
         return ladder

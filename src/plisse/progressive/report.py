@@ -111,7 +111,8 @@ class LevelReport:
 class Report:
     """A run as it stands.
 
-    status: running, killed, interrupted or done. finest: number of the finest level; pinned: whether a vertex is held.
+    status: running, killed, interrupted or done. kind: of levels; finest: number of the finest one; pinned: whether a
+    vertex is held.
     ramped: something is keyframed, and statics followed it without coming to rest, so that the path depends on its
     speed. contact: lengths [m] and stiffness [Pa] in use; auto: what was chosen for values that the scene leaves open.
     """
@@ -124,6 +125,7 @@ class Report:
     levels: tuple[LevelReport, ...]
     resumed: int = 0
     method: str = "progressive"
+    kind: str = "loop"
     finest: int = 0
     seed: int = 0
     pinned: bool = False

@@ -51,6 +51,7 @@ def make_report(spec: RunSpec, scene: Scene, status: str, levels: Sequence[Level
         status=status,
         resumed=spec.resumed,
         method=scene.hierarchy.method,
+        kind=scene.hierarchy.kind,
         finest=scene.hierarchy.count - 1,
         threads=spec.threads,
         seed=scene.seed,
