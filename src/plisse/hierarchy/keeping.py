@@ -65,7 +65,7 @@ def _read(key: str, mesh: Mesh) -> Decimation | None:
         with np.load(path) as arrays:
             found = _unpack(dict(arrays), mesh)
         os.utime(path)
-    except (OSError, KeyError, ValueError, zipfile.BadZipFile):
+    except (OSError, EOFError, KeyError, ValueError, zipfile.BadZipFile):
         # none, or one that was cut short
         return None
     return found
