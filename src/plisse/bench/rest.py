@@ -323,7 +323,7 @@ def _heights(session: Session, state: State) -> Floats:
 def _measure_speed(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     """Seconds to a true rest, progressively and directly, from the same start."""
     figures, details = [], {}
-    for levels, asked in ((4, 5.0),):
+    for levels, asked in ((4, 5.0), (5, 10.0)):
         progressive = climb(_rested("05-sphere", levels), threads=threads)
         direct = climb(_rested("05-sphere", levels, method="direct"), threads=threads, most=400)
         state = direct.states[max(direct.states)]
