@@ -136,7 +136,9 @@ def _compare(known: Decimated, level: int, deform: Callable[[Floats], Floats]) -
     bending = Bending(
         fine, **{key: np.full(len(fine.hinges), v) for key, v in (("E", 1e9), ("nu", 0.3), ("thickness", 1e-3))}
     )
-    return position, strain, float(np.sqrt((angle**2).mean())), bending.value(x) / bending.value(true)
+    # a sheet that is stretched in its plane is not bent
+    ratio = bending.value(x) / bending.value(true) if bending.value(true) > 0.0 else np.nan
+    return position, strain, float(np.sqrt((angle**2).mean())), ratio
 
 
 def _metrics(mesh: Mesh, x: Floats) -> Floats:

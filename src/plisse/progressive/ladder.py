@@ -57,7 +57,8 @@ class Ladder:
     @property
     def notes(self) -> tuple[str, ...]:
         """What shells that are not flat were taken for."""
-        if self.finest == 0 or self.scene.hierarchy.proxy.prolongation != "linear":
+        settings = self.scene.hierarchy
+        if self.finest == 0 or settings.kind != "loop" or settings.proxy.prolongation != "linear":
             return ()
         named = zip(self.scene.shells, self._kinds, strict=True)
         return tuple(NOTES[kind].format(shell.name) for shell, kind in named if kind in NOTES)
@@ -192,7 +193,9 @@ class Ladder:
             part = auto if isinstance(proxy.compression, str) else proxy.compression
             # a curved rest shape carries its load by compression: it keeps it
             kept.append(1.0 if kind == "curved" else part)
-            auto = min(max(1.0, r), MOST_BENDING) if nested else 1.0
+            # decimated meshes keep their curvature, and bend as they are
+            stiffens = nested and (kind == "flat" or self.hierarchy.given == 0)
+            auto = min(max(1.0, r), MOST_BENDING) if stiffens else 1.0
             stiffer.append(auto if isinstance(proxy.bending, str) else proxy.bending**up)
         return kept, stiffer
 

@@ -11,8 +11,8 @@ PROLONGATIONS = {
     "loop": ("linear", "loop"),
     "decimation": ("linear", "smooth", "shell", "printed", "intrinsic", "affine"),
 }
-# what curved rest shapes have in place of "linear"
-CURVED = {"loop": "loop", "decimation": "smooth"}
+# what curved rest shapes have in place of "linear"; decimated ones keep their curvature under every map
+CURVED = {"loop": "loop", "decimation": "linear"}
 METHODS = ("progressive", "cascadic", "direct", "plain")
 MOST = 16  # levels
 
@@ -69,10 +69,10 @@ class Levels(Record):
         "map from a coarse level to finer ones: for its elasticity and for the start of the next level. By "
         "subdivision: midpoints or Loop's rule, also for the finer rest shapes; curved rest shapes always use Loop's "
         "rule, unless they are cloth that could be cut from a flat piece; those with seams use midpoints. By "
-        "decimation: `\"linear\"` is along the coarse triangles, `\"smooth\"` along a rounded one, with offsets that "
-        "turn with the triangles, which curved rest shapes have in place of `\"linear\"`; `\"shell\"` is that along "
-        "the triangles [Zhang2023], `\"printed\"` the same with forces that ignore the turning, as published; "
-        "`\"intrinsic\"` and `\"affine\"` are baselines",
+        "decimation: with `\"linear\"` elasticity is that of the coarse mesh itself; with the others it is that of "
+        "the finest mesh, whose vertices ride on the coarse triangles with offsets that turn with these: `\"shell\"` "
+        "[Zhang2023], `\"smooth\"` on a rounded surface, `\"printed\"` with forces that ignore the turning, as "
+        "published; `\"intrinsic\"` and `\"affine\"` are baselines",
         tuple(dict.fromkeys(name for names in PROLONGATIONS.values() for name in names)),
         default=None, shown='`"linear"` (`"paper"`: `"loop"`, decimation `"printed"`)',
     )  # fmt: skip
