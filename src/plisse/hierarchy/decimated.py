@@ -7,15 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from plisse.core.arrays import Floats, Ints
+from plisse.core.arrays import Floats, Ints, Longs
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.baselines import affine_map, intrinsic_map
-from plisse.hierarchy.decimate import Decimation, Stopped
+from plisse.hierarchy.decimate import Decimation
 from plisse.hierarchy.expand import Expansion
 from plisse.hierarchy.hierarchy import KINDS, Hierarchy, Plan
 from plisse.hierarchy.keeping import decimate_once
 from plisse.hierarchy.maps import LevelMap, LinearMap, identity
+from plisse.hierarchy.misses import Miss
 from plisse.hierarchy.shell_map import ShellMap
 from plisse.hierarchy.together import put_together
 
@@ -51,11 +52,17 @@ def _make_map(rule: str, coarse: Mesh, fine: Mesh, home: Ints, weights: Floats, 
 
 @dataclass(frozen=True, eq=False)
 class Coarsened:
-    """One body on all levels. at: of each level, which of the decimation's meshes it has; rule: of its maps."""
+    """One body on all levels.
+
+    at: of each level, which of the decimation's meshes it has. wanted: of each level, how many vertices it was to have.
+    rule: of its maps. again: whether the decimation was known before.
+    """
 
     decimation: Decimation
     at: tuple[int, ...]
+    wanted: tuple[int, ...]
     rule: str
+    again: bool
 
     def mesh(self, level: int) -> Mesh:
         return self.decimation.meshes[self.at[level]]
@@ -67,6 +74,10 @@ class Coarsened:
         known = self.decimation
         kept = np.searchsorted(known.ids[j], known.ids[i]).astype(np.int32)
         return _make_map(self.rule, known.meshes[i], known.meshes[j], *known.places[i, j], kept)
+
+    def batches(self, level: int) -> list[Longs]:
+        """Collapses whose undoing leads from a level to the next finer one: batches of independent ones, in order."""
+        return [batch for mesh in range(self.at[level], self.at[level + 1]) for batch in self.decimation.batches(mesh)]
 
 
 class Decimated(Hierarchy):
@@ -92,9 +103,21 @@ class Decimated(Hierarchy):
         self._between: dict[tuple[int, int, int], LevelMap] = {}
 
     @property
-    def stopped(self) -> tuple[Stopped | None, ...]:
-        """Of each body, why its coarse levels have more vertices than they should, None where they have not."""
-        return tuple(None if body is None else body.decimation.stopped for body in self._bodies)
+    def bodies(self) -> tuple[Coarsened | None, ...]:
+        """How each body was made coarser, None where it is the same on all levels."""
+        return tuple(self._bodies)
+
+    def misses(self, level: int) -> tuple[Miss, ...]:
+        """Bodies that have more vertices on a level than they were to have."""
+        found = []
+        for number, body in enumerate(self._bodies):
+            stopped = None if body is None else body.decimation.stopped
+            if body is None or stopped is None:
+                continue
+            has, wanted, finest = len(body.mesh(level).X), body.wanted[level], len(body.decimation.meshes[-1].X)
+            if has > wanted:
+                found.append(Miss(number, level, has, wanted, finest, stopped.refused))
+        return tuple(found)
 
     def between(self, coarse: int, fine: int, *, bodies: int | None = None) -> LevelMap:
         count = len(self._bodies) if bodies is None else bodies
@@ -130,11 +153,12 @@ def _coarsen(mesh: Mesh, rule: str | None, groups: Sequence[Ints], parts: Sequen
         masks.append(mask)
         if len(group) <= HELD:
             fixed |= mask
-    known = decimate_once(mesh, targets, groups=masks, fixed=fixed)
+    known, again = decimate_once(mesh, targets, groups=masks, fixed=fixed)
     # where decimation stopped early, its coarsest mesh stands for all that were to be coarser
     coarsest = len(known.meshes) - 1 - len(targets)
     at = [coarsest + targets.index(size) if size < n else len(known.meshes) - 1 for size in sizes]
-    return Coarsened(known, (*(max(i, 0) for i in at), len(known.meshes) - 1), rule)
+    at = [max(i, 0) for i in at]
+    return Coarsened(known, (*at, len(known.meshes) - 1), (*(min(size, n) for size in sizes), n), rule, again)
 
 
 KINDS["decimation"] = Decimated

@@ -11,6 +11,7 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.expand import Expansion
 from plisse.hierarchy.maps import LevelMap
+from plisse.hierarchy.misses import Miss
 
 
 class Hierarchy(ABC):
@@ -36,6 +37,10 @@ class Hierarchy(ABC):
     @abstractmethod
     def smooth_between(self, coarse: int, fine: int, *, bodies: int | None = None) -> LevelMap:
         """The same along a smooth surface, through which curvatures can be compared."""
+
+    def misses(self, level: int) -> tuple[Miss, ...]:
+        """Bodies that have more vertices on a level than they were to have, for kinds in which that can happen."""
+        return ()
 
     @abstractmethod
     def expansion(self, coarse: int) -> Expansion:

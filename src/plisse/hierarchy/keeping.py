@@ -28,12 +28,16 @@ SMALL = 5_000  # vertices below which making it anew is as fast as reading it
 _known: dict[str, Decimation] = {}
 
 
-def decimate_once(mesh: Mesh, targets: Sequence[int], *, groups: Sequence[Bools], fixed: Bools) -> Decimation:
-    """As `decimate`; what was asked for before is the same object, or is read from the cache folder."""
+def decimate_once(
+    mesh: Mesh, targets: Sequence[int], *, groups: Sequence[Bools], fixed: Bools
+) -> tuple[Decimation, bool]:
+    """As `decimate`, and whether it was known before: the same object again, or read from the cache folder."""
     key = _digest(mesh, targets, groups, fixed)
-    if key not in _known or _known[key].meshes[-1] is not mesh:
-        _known[key] = _read(key, mesh) or _make(key, mesh, targets, groups, fixed)
-    return _known[key]
+    if key in _known and _known[key].meshes[-1] is mesh:
+        return _known[key], True
+    found = _read(key, mesh)
+    _known[key] = found or _make(key, mesh, targets, groups, fixed)
+    return _known[key], found is not None
 
 
 def _make(key: str, mesh: Mesh, targets: Sequence[int], groups: Sequence[Bools], fixed: Bools) -> Decimation:

@@ -25,7 +25,9 @@ from plisse.progressive.feasibility import (
     estimate,
     find_enclosed,
 )
+from plisse.progressive.ladder import Ladder
 from plisse.progressive.scene_problem import SceneProblem
+from plisse.progressive.sizes import check_asked, check_reached, note_misses
 from plisse.scene.colliders import Collider
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene, Shell
@@ -35,11 +37,12 @@ FREE = 0.9  # part of the machine's memory that a run may take
 
 
 def check_geometry(scene: Scene, geometry: Geometry, *, to_level: int | None = None, any_size: bool = False) -> None:
-    """Raises SceneError where a scene's lengths or its size make no sense.
+    """Raises SceneError where a scene's lengths, its levels or its size make no sense.
 
     to_level: the finest level that is asked for. any_size: also what does not seem to fit into memory.
     """
     check_lengths(scene, geometry)
+    check_asked(scene, geometry)
     if not any_size:
         check_size(estimate(scene, geometry, to_level), FREE * memory())
 
@@ -58,7 +61,13 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
     with inside(str(path)):
         geometry = load_geometry(scene, path.parent)
         check_geometry(scene, geometry)
-        problem = SceneProblem(scene, geometry)
+        ladder = Ladder.of(scene, geometry) if scene.hierarchy.kind == "decimation" else None
+        first = find_first(scene, scene.hierarchy.count - 1)
+        if ladder is not None:
+            check_reached(ladder, first)
+            problem = SceneProblem(ladder.scene, ladder.geometry(first), level=first)
+        else:
+            problem = SceneProblem(scene, geometry)
         check_start(problem)
         check_support(scene)
     lines = [f"{path}: can be simulated."]
@@ -78,7 +87,30 @@ def check_scene_file(path: Path, overrides: Iterable[str] = ()) -> list[str]:
     )
     levels = scene.hierarchy.count
     lines.append(f"  {levels} level{'s' if levels > 1 else ''}, {estimate(scene, geometry).describe()}")
-    return lines + [f"  note: {note}" for note in (*geometry.notes, *find_enclosed(scene, geometry))]
+    missed = []
+    if ladder is not None and levels > 1:
+        lines += _levels(ladder)
+        missed = note_misses(ladder, first)
+    return lines + [f"  note: {note}" for note in (*geometry.notes, *missed, *find_enclosed(scene, geometry))]
+
+
+def find_first(scene: Scene, last: int) -> int:
+    """The first level that a run up to the level `last` simulates."""
+    return last if scene.hierarchy.method in ("direct", "plain") else 0
+
+
+def _levels(ladder: Ladder) -> list[str]:
+    """Sizes of the levels: of all shells, and where there are several of each."""
+    sizes = [[len(mesh.X) for mesh in meshes[: len(ladder.scene.shells)]] for meshes in ladder.hierarchy.levels]
+    lines = [f"  levels by decimation: {_listed([sum(each) for each in sizes])} vertices"]
+    if len(ladder.scene.shells) > 1:
+        each = zip(ladder.scene.shells, zip(*sizes, strict=True), strict=True)
+        lines += [f"    {shell.name}: {_listed(own)}" for shell, own in each]
+    return lines
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    return " and ".join([", ".join(f"{number:,}" for number in numbers[:-1]), f"{numbers[-1]:,}"])
 
 
 def check_mesh_file(path: Path, *, solid: bool = False) -> list[str]:

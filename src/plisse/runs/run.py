@@ -18,8 +18,9 @@ from plisse.loading.scene_file import apply_override, scene_from_dict, scene_to_
 from plisse.progressive.feasibility import check_start, check_support, find_enclosed
 from plisse.progressive.report import Report
 from plisse.progressive.session import Session
+from plisse.progressive.sizes import check_reached, note_misses
 from plisse.runs.changes import name_change
-from plisse.runs.checks import check_geometry
+from plisse.runs.checks import check_geometry, find_first
 from plisse.runs.climb import Run
 from plisse.runs.progress import ProgressLine
 from plisse.runs.report import OPEN
@@ -61,16 +62,14 @@ def run_scene(
     geometry = load_geometry(scene, base)
     check_geometry(scene, geometry, to_level=last, any_size=any_size)
     session = Session(scene, geometry, threads=threads, load=partial(load_geometry, base=base))
-    first = last if scene.hierarchy.method in ("direct", "plain") else 0
-    _check_refinable(session, first, last)
+    first = find_first(scene, last)
+    _check_levels(session, first, last)
     store = RunStore(out)
     going_on = resume and store.exists
     if not going_on:
         check_start(session.ladder.problem(first))
         check_support(scene)
-    for note in (
-        (*geometry.notes, *session.ladder.notes, *find_enclosed(scene, geometry)) if progress and not going_on else ()
-    ):
+    for note in _notes(session, geometry, first) if progress and not going_on else ():
         print(f"note: {note}", file=progress, flush=True)
     with lock_run(out):
         # another command may have been here since
@@ -129,7 +128,7 @@ def refine_run(
             raise SceneError(
                 f"There is no level {last} to refine to: the run is at level {stands} of 0 to {session.finest}."
             )
-        _check_refinable(session, stands, last)
+        _check_levels(session, stands, last)
         line = _live_line(session, progress, quiet=quiet)
         run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
         store.write_json("scene.json", scene_to_dict(session.scene))
@@ -154,8 +153,15 @@ def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_
     store.renew(scene_to_dict(session.scene), session.ladder.given)
 
 
-def _check_refinable(session: Session, first: int, last: int) -> None:
-    """Raises SceneError, before anything is simulated, where a level between these two cannot be refined."""
+def _notes(session: Session, geometry: Geometry, first: int) -> list[str]:
+    """What is worth knowing of a scene before it is run from a level on."""
+    missed = note_misses(session.ladder, first)
+    return [*geometry.notes, *session.ladder.notes, *missed, *find_enclosed(session.scene, geometry)]
+
+
+def _check_levels(session: Session, first: int, last: int) -> None:
+    """Raises SceneError, before anything is simulated, where a run from level to level cannot be what was asked for."""
+    check_reached(session.ladder, first)
     for level in range(first, last):
         session.ladder.hierarchy.expansion(level)
 
