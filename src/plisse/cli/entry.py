@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plisse.cli.commands import add_commands, new_path, showing_intersections
+from plisse.cli.hierarchy import add_hierarchy
 from plisse.core.errors import SceneError, counted
 from plisse.core.version import __version__
 
@@ -79,6 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
         command.add_argument("--quiet", action="store_true", help="no progress, only what remains of interest")
 
     add_commands(commands)
+    add_hierarchy(commands)
 
     bench = commands.add_parser("bench", help="measure speed as ratios against a baseline in the same run")
     bench.add_argument("name", choices=BENCHES)

@@ -111,7 +111,7 @@ def render(
 ) -> None:
     """Write a picture of some bodies, as PNG; label: what is written into its corner."""
     picture = draw(bodies, size=size, camera=camera, grounds=grounds, supersample=supersample)
-    _save(Image.fromarray(write_label(picture, label)), path)
+    save(Image.fromarray(write_label(picture, label)), path)
 
 
 def write_label(picture: Bytes, label: str) -> Bytes:
@@ -150,10 +150,11 @@ def render_strip(
         pen.text(place, label.translate(PLAIN), INK, font, anchor="mm")
         if column:
             pen.line([(column * size[0], 0), (column * size[0], strip.height)], fill=(255, 255, 255), width=2)
-    _save(strip, path)
+    save(strip, path)
 
 
-def _save(picture: Image.Image, path: str | Path) -> None:
+def save(picture: Image.Image, path: str | Path) -> None:
+    """Write a picture as JPEG if its name says so, otherwise as PNG; SceneError where that is not possible."""
     path = Path(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -97,7 +97,7 @@ def _columns(levels: Sequence[LevelReport]) -> list[str]:
     if any(error is not None for error in errors):
         row = [_number(None if error is None else 1e3 * error) for error in errors]
         table.append(["distance to finest [mm]", *row])
-    return _aligned(table)
+    return align(table)
 
 
 def _forces(level: LevelReport) -> list[str]:
@@ -127,10 +127,11 @@ def _times(levels: Sequence[LevelReport]) -> list[str]:
         seconds = [level.time_split.get(part, 0.0) for level in levels]
         share = f"{100.0 * sum(seconds) / total:.0f} %" if total else "–"
         table.append([part, *(f"{value:.2f}" for value in seconds), share])
-    return _aligned(table)
+    return align(table)
 
 
-def _aligned(table: list[list[str]]) -> list[str]:
+def align(table: list[list[str]]) -> list[str]:
+    """Lines of a table, its first column flush left and the others flush right."""
     widths = [max(len(row[k]) for row in table) for k in range(len(table[0]))]
     return [
         "  ".join([row[0].ljust(widths[0]), *(cell.rjust(w) for cell, w in zip(row[1:], widths[1:], strict=True))])

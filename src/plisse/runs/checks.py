@@ -11,7 +11,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from plisse.contact.check import Detector, mark_triangles
-from plisse.core.errors import IntersectionError, counted, inside
+from plisse.core.errors import IntersectionError, SceneError, counted, inside
 from plisse.core.mesh import Mesh, by_vertex
 from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import load_scene
@@ -45,6 +45,17 @@ def check_geometry(scene: Scene, geometry: Geometry, *, to_level: int | None = N
     check_asked(scene, geometry)
     if not any_size:
         check_size(estimate(scene, geometry, to_level), FREE * memory())
+
+
+def check_levels(scene: Scene, geometry: Geometry) -> None:
+    """Raises SceneError where the levels of a scene make no sense, or do not fit into memory."""
+    check_asked(scene, geometry)
+    estimated = estimate(scene, geometry)
+    if scene.hierarchy.kind == "loop" and estimated.memory > FREE * memory():
+        raise SceneError(
+            f"Its finest level would have {estimated.vertices:,} vertices, too many for this machine: ask for fewer "
+            "levels."
+        )
 
 
 def memory() -> float:
