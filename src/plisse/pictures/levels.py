@@ -9,16 +9,20 @@ from PIL import Image, ImageDraw, ImageFont
 
 from plisse.core.arrays import Floats, Ints, Longs
 from plisse.hierarchy.decimated import Decimated
+from plisse.hierarchy.hierarchy import Hierarchy
 from plisse.pictures.camera import Camera, Size
-from plisse.pictures.patches import color_patches, find_borders, find_patches, split_cells
+from plisse.pictures.patches import Patches, color_patches, cut_along, cut_between, find_crossings
 from plisse.pictures.render import INK, PLAIN, Body, Color, draw, frame
-from plisse.pictures.ribbons import make_ribbons
+from plisse.pictures.ribbons import frame_triangles, trace_lines
 from plisse.progressive.ladder import Ladder
 
 WIDTH = 1600  # pixels
 IN_A_ROW = 4  # levels
 MOST = 15_000  # triangles of a level whose edges can still be told apart
+THIN = 0.03  # half the width of an edge's line, as a part of the edges' mean length
+SAMPLES = 4  # along each side of a pixel; with fewer, lines look dashed
 PAPER = (246, 246, 245)
+# of levels, of edges, of what level 0 has already, and of patches
 SHADE: Color = (0.80, 0.79, 0.76)
 LINES: Color = (0.13, 0.14, 0.17)
 KEPT: Color = (0.93, 0.92, 0.90)
@@ -36,12 +40,17 @@ def draw_levels(ladder: Ladder) -> Image.Image:
     """The shells of all levels with their triangles; below, the coarsest on the finest, and how that is refined."""
     hierarchy = ladder.hierarchy
     columns = min(IN_A_ROW, len(hierarchy.levels))
-    small, large = (WIDTH // columns, min(WIDTH // columns, 440)), (WIDTH // 2, 620)
-    panels = [(_show_level(ladder, level, small), _name(ladder, level)) for level in range(len(hierarchy.levels))]
-    lower = [(_show_patches(ladder, large), "level 0 on the finest level")]
     batches = _count_batches(ladder)
+    small, large = (WIDTH // columns, min(WIDTH // columns, 440)), (WIDTH // 2 if batches else WIDTH, 620)
+    panels = [(_show_level(ladder, level, small), _name(ladder, level)) for level in range(len(hierarchy.levels))]
+    lower = [(_show_patches(ladder, large), "triangles of level 0 on the finest level")]
     if batches:
-        lower.append((_show_batches(ladder, large), f"level 1, by the batch that splits a vertex again: {batches}"))
+        lower.append(
+            (
+                _show_batches(ladder, large),
+                f"level 1: its vertices come back in {batches} batches of splits; pale ones are level 0's",
+            )
+        )
     rows = [panels[k : k + columns] for k in range(0, len(panels), columns)]
     return _lay_out([*((row, small) for row in rows), (lower, large)])
 
@@ -58,12 +67,6 @@ def _aim(ladder: Ladder, size: Size) -> Camera:
     return frame([Body(x, np.empty((0, 3), np.int32))], size=size)
 
 
-def _pixel(camera: Camera, size: Size) -> float:
-    """Size of a pixel [m] at what the camera looks at."""
-    distance = float(np.linalg.norm(np.subtract(camera.target, camera.eye)))
-    return 2.0 * distance * np.tan(0.5 * np.radians(camera.angle)) / size[1]
-
-
 def _show_level(ladder: Ladder, level: int, size: Size) -> Image.Image:
     geometry, camera = ladder.geometry(level), _aim(ladder, size)
     lined = sum(len(mesh.triangles) for mesh in geometry.shells) <= MOST
@@ -72,24 +75,32 @@ def _show_level(ladder: Ladder, level: int, size: Size) -> Image.Image:
         # flat triangles, as they are simulated
         bodies.append(Body(*(_apart(x, mesh.triangles) if lined else (x, mesh.triangles)), SHADE))
         if lined:
-            bodies.append(_outline(x, mesh.triangles, camera, _pixel(camera, size)))
+            bodies.append(_outline(x, mesh.triangles, camera, size))
     return _picture(bodies, camera, size)
-
-
-def _outline(x: Floats, triangles: Ints, camera: Camera, pixel: float, sides: np.ndarray | None = None) -> Body:
-    edges = np.linalg.norm(x[triangles] - x[np.roll(triangles, 1, axis=1)], axis=2)
-    width = np.clip(0.02 * edges.mean(), 0.35 * pixel, 0.9 * pixel) if sides is None else 0.9 * pixel
-    return Body(*make_ribbons(x, triangles, camera, float(width), sides), LINES, back_color=LINES)
 
 
 def _show_patches(ladder: Ladder, size: Size) -> Image.Image:
-    geometry, camera, bodies = ladder.geometry(ladder.finest), _aim(ladder, size), list[Body]()
-    for i, (mesh, x) in enumerate(zip(geometry.shells, geometry.shell_positions, strict=True)):
-        patches = find_patches(ladder.hierarchy, i)
-        colors = color_patches(ladder.hierarchy.levels[0][i], len(COLORS))[patches]
-        bodies += _colored(x, mesh.triangles, colors, COLORS)
-        bodies.append(_outline(x, mesh.triangles, camera, _pixel(camera, size), find_borders(mesh, patches)))
+    """Triangles of the coarsest level on the finest surface. [Zhang2023] fig. 7"""
+    hierarchy, geometry, camera = ladder.hierarchy, ladder.geometry(ladder.finest), _aim(ladder, size)
+    bodies = list[Body]()
+    for i, x in enumerate(geometry.shell_positions):
+        coarse = hierarchy.levels[0][i]
+        patches, colors = _find_patches(hierarchy, i, x), color_patches(coarse, len(COLORS))
+        bodies += _colored(patches.x, patches.triangles, colors[patches.of], COLORS)
+        lines = trace_lines(patches.borders, patches.normals, camera, 2.0 * _line(coarse.edge_lengths, camera, size))
+        bodies.append(Body(*lines, LINES, back_color=LINES))
     return _picture(bodies, camera, size)
+
+
+def _find_patches(hierarchy: Hierarchy, body: int, x: Floats) -> Patches:
+    """The finest surface, at positions x (n, 3) [m], cut along the edges of the coarsest."""
+    coarse, fine = hierarchy.levels[0][body], hierarchy.levels[-1][body]
+    made = hierarchy.bodies[body] if isinstance(hierarchy, Decimated) else None
+    if made is None or made.at[0] == made.at[-1]:
+        # subdivision puts the parts of all triangles one after the other
+        return cut_along(fine, x, np.arange(len(fine.triangles)) % len(coarse.triangles))
+    home, weights = made.decimation.places[made.at[0], made.at[-1]]
+    return cut_between(fine, x, home.astype(np.int64), find_crossings(coarse, fine, home, weights))
 
 
 def _count_batches(ladder: Ladder) -> int:
@@ -99,29 +110,40 @@ def _count_batches(ladder: Ladder) -> int:
 
 
 def _show_batches(ladder: Ladder, size: Size) -> Image.Image:
+    """The surroundings of level 1's vertices, coloured by the batch of splits in which each appears again."""
     hierarchy, geometry, camera, bodies = ladder.hierarchy, ladder.geometry(1), _aim(ladder, size), list[Body]()
     assert isinstance(hierarchy, Decimated)
-    for i, (mesh, x) in enumerate(zip(geometry.shells, geometry.shell_positions, strict=True)):
-        made, batch = hierarchy.bodies[i], np.full(len(x), -1)
-        for number, each in enumerate(made.batches(0) if made is not None else ()):
-            assert made is not None
-            ids = made.decimation.ids[made.at[1]]
-            batch[np.searchsorted(ids, made.decimation.log.removed[each])] = number % len(COLORS)
-        cells, parts, vertices = split_cells(x, mesh.triangles)
-        bodies += _colored(cells, parts, batch[vertices], COLORS)
-        bodies += _colored(cells, parts, batch[vertices] + 1, (KEPT,))
+    for made, mesh, x in zip(hierarchy.bodies, geometry.shells, geometry.shell_positions, strict=False):
+        batch = np.zeros(len(x), np.int64)
+        if made is not None:
+            ids, removed = made.decimation.ids[made.at[1]], made.decimation.log.removed
+            for number, each in enumerate(made.batches(0)):
+                batch[np.searchsorted(ids, removed[each])] = 1 + number % len(COLORS)
+        cells = cut_between(mesh, x, batch)
+        bodies += _colored(cells.x, cells.triangles, cells.of, (KEPT, *COLORS))
         if len(mesh.triangles) <= MOST:
-            bodies.append(_outline(x, mesh.triangles, camera, _pixel(camera, size)))
+            bodies.append(_outline(x, mesh.triangles, camera, size))
     return _picture(bodies, camera, size)
+
+
+def _outline(x: Floats, triangles: Ints, camera: Camera, size: Size) -> Body:
+    """All edges."""
+    lengths = np.linalg.norm(x[triangles] - x[np.roll(triangles, 1, axis=1)], axis=2)
+    ribbons = frame_triangles(x, triangles, camera, _line(lengths, camera, size))
+    return Body(*ribbons, LINES, back_color=LINES)
+
+
+def _line(lengths: Floats, camera: Camera, size: Size) -> float:
+    """Half the width of a line [m]: thinner where edges, of these lengths [m], are short."""
+    distance = float(np.linalg.norm(np.subtract(camera.target, camera.eye)))
+    pixel = 2.0 * distance * np.tan(0.5 * np.radians(camera.angle)) / size[1]
+    return float(np.clip(THIN * lengths.mean(), 0.2 * pixel, 0.8 * pixel))
 
 
 def _colored(x: Floats, triangles: Ints, colors: Longs, palette: Sequence[Color]) -> list[Body]:
     """A body of each colour."""
-    return [
-        Body(x, triangles[colors == k], color, back_color=color)
-        for k, color in enumerate(palette)
-        if np.any(colors == k)
-    ]
+    found = [(triangles[colors == k], color) for k, color in enumerate(palette)]
+    return [Body(x, own, color, back_color=color) for own, color in found if len(own)]
 
 
 def _apart(x: Floats, triangles: Ints) -> tuple[Floats, Ints]:
@@ -130,7 +152,7 @@ def _apart(x: Floats, triangles: Ints) -> tuple[Floats, Ints]:
 
 
 def _picture(bodies: Sequence[Body], camera: Camera, size: Size) -> Image.Image:
-    return Image.fromarray(draw(bodies, size=size, camera=camera))
+    return Image.fromarray(draw(bodies, size=size, camera=camera, supersample=SAMPLES))
 
 
 def _lay_out(rows: Sequence[tuple[Sequence[tuple[Image.Image, str]], Size]]) -> Image.Image:

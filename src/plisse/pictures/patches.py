@@ -2,30 +2,98 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
-from plisse.core.arrays import Bools, Floats, Ints, Longs
+from plisse.core.arrays import Floats, Ints, Longs
 from plisse.core.mesh import Mesh
-from plisse.hierarchy.decimated import Decimated
-from plisse.hierarchy.hierarchy import Hierarchy
 
 BESIDE, AT_CORNER = 1000, 1  # how much it matters that patches along an edge, or at a vertex, have the same colour
 
 
-def find_patches(hierarchy: Hierarchy, body: int) -> Longs:
-    """The coarsest level's triangle that holds most of each triangle of the finest, shape (m,)."""
-    coarse, fine = hierarchy.levels[0][body], hierarchy.levels[-1][body]
-    made = hierarchy.bodies[body] if isinstance(hierarchy, Decimated) else None
-    if made is None or made.at[0] == made.at[-1]:
-        # subdivision puts the parts of all triangles one after the other
-        return np.arange(len(fine.triangles)) % len(coarse.triangles)
-    home, weights = made.decimation.places[made.at[0], made.at[-1]]
-    homes = home[fine.triangles].astype(np.int64)
-    inside = weights.min(axis=1)[fine.triangles]
-    # two corners outvote the third; where all differ, the one that is deepest inside
-    same = (homes[:, :, None] == homes[:, None, :]).sum(axis=2)
-    return np.take_along_axis(homes, np.argmax(same + inside, axis=1)[:, None], axis=1)[:, 0]
+@dataclass(frozen=True, eq=False)
+class Patches:
+    """A surface cut into patches.
+
+    x: positions [m], shape (n, 3); triangles: shape (m, 3); of: the patch of each, (m,). borders: ends of the lines
+    between patches [m], shape (b, 2, 3); normals: of the surface along them, (b, 3), of any length.
+    """
+
+    x: Floats
+    triangles: Ints
+    of: Longs
+    borders: Floats
+    normals: Floats
+
+
+def cut_between(mesh: Mesh, x: Floats, label: Longs, parts: Floats | None = None) -> Patches:
+    """Patches of which each holds the vertices with one label (n,); borders lead through the triangles.
+
+    x: positions of the mesh's vertices (n, 3) [m]. parts: where borders cross edges, from their first end to the
+    second, (k,); in the middle when not given.
+    """
+    sides, triangles = mesh.triangle_edges, mesh.triangles
+    parts = np.full(len(mesh.edges), 0.5) if parts is None else parts
+    ends = x[mesh.edges]
+    crossings = ends[:, 0] + parts[:, None] * (ends[:, 1] - ends[:, 0])
+    mixed = np.flatnonzero((label[triangles] != label[triangles[:, :1]]).any(axis=1))
+    # the borders of a triangle meet at the mean of where they enter it
+    differs = (label[triangles] != label[np.roll(triangles, -1, axis=1)])[mixed]
+    enters = crossings[sides[mixed]]
+    centers = np.einsum("ij,ijk->ik", differs, enters) / differs.sum(axis=1)[:, None]
+    # a corner's part of a triangle reaches to the points on both of its sides, and to the centre
+    side = sides[mixed] + np.int32(len(x))
+    center = (np.arange(len(mixed)) + len(x) + len(crossings)).astype(np.int32)
+    pieces, owners = [], []
+    for k in range(3):
+        corner = triangles[mixed, k]
+        pieces += [np.column_stack([corner, side[:, k], center]), np.column_stack([corner, center, side[:, k - 1]])]
+        owners += [label[corner], label[corner]]
+    whole = np.delete(triangles, mixed, axis=0)
+    at, which = np.nonzero(differs)
+    a, b, c = (x[triangles[mixed, k]] for k in range(3))
+    return Patches(
+        np.concatenate([x, crossings, centers]),
+        np.concatenate([whole, *pieces]).astype(np.int32),
+        np.concatenate([label[whole[:, 0]], *owners]),
+        np.stack([enters[at, which], centers[at]], axis=1),
+        np.cross(b - a, c - a)[at],
+    )
+
+
+def cut_along(mesh: Mesh, x: Floats, of: Longs) -> Patches:
+    """Patches of whole triangles. of: the patch of each, (m,)."""
+    sides = mesh.triangle_edges.reshape(-1)
+    order = np.argsort(sides, kind="stable")
+    twice = np.flatnonzero(sides[order[1:]] == sides[order[:-1]])
+    first, second = order[twice] // 3, order[twice + 1] // 3
+    at = of[first] != of[second]
+    a, b, c = (x[mesh.triangles[:, k]] for k in range(3))
+    normals = np.cross(b - a, c - a)
+    borders = x[mesh.edges[sides[order[twice[at]]]]]
+    return Patches(x, mesh.triangles, of, borders, normals[first[at]] + normals[second[at]])
+
+
+def find_crossings(coarse: Mesh, fine: Mesh, home: Ints, weights: Floats) -> Floats:
+    """Where the fine mesh's edges cross those of the coarse one, from their first end to the second, shape (k,).
+
+    home: the coarse triangle of each fine vertex (n,); weights: its weights there (n, 3). What crosses more than one
+    coarse edge is taken to cross where it is as far, by its weights, from the insides of both ends' triangles.
+    """
+    i, j = fine.edges.T
+    A, B = coarse.triangles[home[i]], coarse.triangles[home[j]]
+    equal = A[:, :, None] == B[:, None, :]
+    beside = equal.sum(axis=(1, 2)) == 2
+    depths = []
+    for vertex, shared in ((i, equal.any(axis=2)), (j, equal.any(axis=1))):
+        # of the corner that is not on the edge that both triangles share
+        across = np.take_along_axis(weights[vertex], np.argmin(shared, axis=1)[:, None], axis=1)[:, 0]
+        depth = np.where(beside, across, weights[vertex].min(axis=1))
+        depths.append(np.maximum(depth, 0.0) * coarse.triangle_areas[home[vertex]])
+    total = depths[0] + depths[1]
+    return np.divide(depths[0], total, out=np.full(len(total), 0.5), where=total > 0.0)
 
 
 def color_patches(mesh: Mesh, colors: int) -> Longs:
@@ -41,26 +109,3 @@ def color_patches(mesh: Mesh, colors: int) -> Longs:
         # the search begins at another colour each time, lest the first ones be the most frequent
         out[t] = (int(np.argmin(np.roll(used, -(t % colors)))) + t) % colors
     return out
-
-
-def split_cells(x: Floats, triangles: Ints) -> tuple[Floats, Ints, Ints]:
-    """Triangles cut into the parts that are nearest to each corner: positions, triangles (6m, 3), and their vertices.
-
-    x: positions (n, 3) [m]; the last array (6m,) says which vertex each part belongs to.
-    """
-    corners = x[triangles]
-    middles, center = 0.5 * (corners + corners[:, (1, 2, 0)]), corners.mean(axis=1, keepdims=True)
-    points = np.concatenate([corners, middles, center], axis=1)
-    parts = np.array([[k, k + 3, 6] for k in range(3)] + [[k, 6, (k + 2) % 3 + 3] for k in range(3)])
-    out = (7 * np.arange(len(triangles))[:, None, None] + parts).reshape(-1, 3)
-    return points.reshape(-1, 3), out.astype(np.int32), np.tile(triangles, (1, 2)).reshape(-1)
-
-
-def find_borders(mesh: Mesh, patches: Longs) -> Bools:
-    """Sides of triangles (m, 3) at which another patch begins; patches: of each triangle, (m,)."""
-    least = np.full(len(mesh.edges), np.iinfo(np.int64).max)
-    most = np.full(len(mesh.edges), -1)
-    for side in mesh.triangle_edges.T:
-        np.minimum.at(least, side, patches)
-        np.maximum.at(most, side, patches)
-    return (least != most)[mesh.triangle_edges]

@@ -1,23 +1,21 @@
-"""Edges of a mesh as thin ribbons that lie just above its triangles."""
+"""Lines on a surface as thin ribbons that lie just above it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from plisse.core.arrays import Bools, Floats, Ints
+from plisse.core.arrays import Floats, Ints, Longs
 from plisse.pictures.camera import Camera
 
-LIFT = 0.15  # height above the triangle, as a part of the ribbon's width
+LIFT = 0.05  # height above the surface, as a part of the ribbon's width
 DEEPEST = 0.4  # of a triangle's inner radius that a ribbon may take
 
 
-def make_ribbons(
-    x: Floats, triangles: Ints, camera: Camera, width: float, sides: Bools | None = None
-) -> tuple[Floats, Ints]:
-    """Positions [m] and triangles of the ribbons along the sides of triangles (m, 3) at positions x (n, 3) [m].
+def frame_triangles(x: Floats, triangles: Ints, camera: Camera, width: float) -> tuple[Floats, Ints]:
+    """Positions [m] and triangles of ribbons along all sides of triangles (m, 3) at positions x (n, 3) [m].
 
     Each triangle has its own half of them, which lies in its plane, so that none sinks into a valley; they are on the
-    side that the camera sees. width: of such a half [m]. sides: which sides have one, (m, 3), all when not given.
+    side that the camera sees. width: of such a half [m].
     """
     corners = x[triangles]
     # inner corners lie on the lines to the centre of the inscribed circle, all as far from the sides
@@ -28,13 +26,32 @@ def make_ribbons(
     double_area = np.maximum(np.linalg.norm(normal, axis=1), 1e-300)
     part = np.minimum(width * around / double_area, DEEPEST)
     inner = corners + part[:, None, None] * (center[:, None] - corners)
-    facing = np.sign(np.einsum("ij,ij->i", normal, np.asarray(camera.eye) - center))
-    lift = (LIFT * width * facing / double_area)[:, None, None] * normal[:, None]
-    points = np.concatenate([corners, inner], axis=1) + lift
-    first = 6 * np.arange(len(triangles))[:, None]
+    points = np.concatenate([corners, inner], axis=1) + _lift(normal, center, camera, width)[:, None]
     quads = np.array([[0, 1, 4, 3], [1, 2, 5, 4], [2, 0, 3, 5]])
-    chosen = np.ones((len(triangles), 3), bool) if sides is None else sides
-    at, side = np.nonzero(chosen)
-    quad = first[at] + quads[side]
-    out = np.concatenate([quad[:, (0, 1, 2)], quad[:, (0, 2, 3)]]).astype(np.int32)
-    return points.reshape(-1, 3), out
+    return points.reshape(-1, 3), _cut_quads(
+        (6 * np.arange(len(triangles), dtype=np.int64)[:, None, None] + quads).reshape(-1, 4)
+    )
+
+
+def trace_lines(ends: Floats, normals: Floats, camera: Camera, width: float) -> tuple[Floats, Ints]:
+    """Positions [m] and triangles of ribbons along lines (b, 2, 3) [m] on a surface; normals: its own there, (b, 3).
+
+    width: of a ribbon [m]; it is on the side that the camera sees.
+    """
+    across = np.cross(normals, ends[:, 1] - ends[:, 0])
+    across *= 0.5 * width / np.maximum(np.linalg.norm(across, axis=1), 1e-300)[:, None]
+    middle = ends.mean(axis=1)
+    sides = np.stack([ends[:, 0] - across, ends[:, 1] - across, ends[:, 1] + across, ends[:, 0] + across], axis=1)
+    points = sides + _lift(normals, middle, camera, width)[:, None]
+    return points.reshape(-1, 3), _cut_quads(np.arange(4 * len(ends), dtype=np.int64).reshape(-1, 4))
+
+
+def _lift(normals: Floats, places: Floats, camera: Camera, width: float) -> Floats:
+    """Offsets (b, 3) [m] towards the side of a surface that the camera sees."""
+    facing = np.sign(np.einsum("ij,ij->i", normals, np.asarray(camera.eye) - places))
+    lengths = np.maximum(np.linalg.norm(normals, axis=1), 1e-300)
+    return np.asarray((LIFT * width * facing / lengths)[:, None] * normals)
+
+
+def _cut_quads(quads: Longs) -> Ints:
+    return np.concatenate([quads[:, (0, 1, 2)], quads[:, (0, 2, 3)]]).astype(np.int32)
