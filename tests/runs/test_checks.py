@@ -202,3 +202,87 @@ def test_a_shell_inside_of_a_closed_collider_is_noted(tmp_path, capsys):
         (tmp_path / "cape.toml").write_text(text + more)
         assert main(["check", str(tmp_path / "cape.toml")]) == 0
         assert ("note: cape starts inside ball" in capsys.readouterr().out) == inside
+
+
+# --- levels by decimation ---------------------------------------------------------------------------------------------
+
+DECIMATED = """[[shell]]
+name = "cloth"
+shape = "grid"
+vertices = 400
+[[shell]]
+name = "bunny"
+shape = "bunny"
+resolution = 32
+translate = [3, 0, 0]
+[[collider]]
+shape = "floor"
+[hierarchy]
+kind = "decimation"
+levels = [200, 600]
+"""
+
+
+def test_levels_by_decimation_are_told_with_their_sizes(tmp_path):
+    from plisse.runs.opening import open_session
+
+    path = tmp_path / "scene.toml"
+    path.write_text(DECIMATED)
+    lines = check_scene_file(path)
+    levels = open_session(path).ladder.hierarchy.levels
+    sizes = [[len(mesh.X) for mesh in level] for level in levels]
+    assert [sum(each) for each in sizes][:2] == [200, 600]
+    at = lines.index(f"  levels by decimation: 200, 600 and {sum(sizes[-1]):,} vertices")
+    assert lines[at + 1 : at + 3] == [
+        f"    {name}: {a:,}, {b:,} and {c:,}"
+        for name, (a, b, c) in zip(("cloth", "bunny"), zip(*sizes, strict=True), strict=True)
+    ]
+    assert not any("note" in line for line in lines)
+
+
+def test_what_cannot_shrink_is_named(tmp_path, capsys):
+    path = tmp_path / "scene.toml"
+    path.write_text(DECIMATED)
+    # far too many vertices: neither check nor run go on
+    for command in (["check", str(path)], ["run", str(path), "--out", str(tmp_path / "run"), "--preview-only"]):
+        assert main([*command, "--set", "hierarchy.levels=[12, 600]"]) == 2
+        out, err = capsys.readouterr()
+        assert out == "" and err.count("\n") == 1
+        assert "bunny cannot have fewer than " in err and " vertices, and level 0 asks for " in err
+        assert "of the remaining edges" in err and "set hierarchy.levels to sizes from " in err
+    assert not (tmp_path / "run").exists()
+    # a single level, whose size is that of the mesh
+    assert main(["check", str(path), "--set", "hierarchy.levels=[12, 600]", "--set", "hierarchy.method=direct"]) == 0
+    # the sizes that the sentence names can be reached
+    least = int(err.split("sizes from ")[1].split(" ")[0].replace(",", ""))
+    assert main(["check", str(path), "--set", f"hierarchy.levels=[{least}]"]) == 0
+    assert "note" not in capsys.readouterr().out
+
+
+def test_a_level_that_is_a_little_too_fine_is_a_note(tmp_path, capsys):
+    from plisse.hierarchy.decimate import decimate
+    from plisse.shapes.catalogue import make_shape
+
+    bunny = make_shape("bunny", {"resolution": 32})
+    least = len(decimate(bunny, [4]).meshes[0].X)
+    text = '[[shell]]\nname = "bunny"\nshape = "bunny"\nresolution = 32\n[[collider]]\nshape = "floor"\n[hierarchy]\n'
+    text += f'kind = "decimation"\nlevels = [{least - 3}]\n'
+    (tmp_path / "scene.toml").write_text(text)
+    *_, note = check_scene_file(tmp_path / "scene.toml")
+    assert note.startswith(f"  note: bunny cannot have fewer than {least} vertices, and level 0 asks for {least - 3}: ")
+    words = ["run", str(tmp_path / "scene.toml"), "--out", str(tmp_path / "run"), "--preview-only", "--threads", "1"]
+    assert main([*words, "--set", "time.max_steps=1"]) == 1
+    assert note.strip() in capsys.readouterr().err
+
+
+def test_sizes_beyond_the_meshes_are_refused(tmp_path):
+    (tmp_path / "scene.toml").write_text(DECIMATED)
+    with pytest.raises(SceneError, match=r"is to have 9,000 vertices, but the finest has only .* ask for smaller"):
+        check_scene_file(tmp_path / "scene.toml", ["hierarchy.levels=[200, 9000]"])
+
+
+def test_every_rule_of_decimation_has_words():
+    from plisse.hierarchy.misses import WORDS
+    from plisse.kernels.guards import RULES
+
+    assert set(WORDS) == set(RULES)

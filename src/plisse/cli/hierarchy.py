@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 LEVELS = 3  # of a mesh, where nobody says how many
 MOST_LEVELS = 16
+ROUNDING = 1e-10  # distances, as a part of the size, that are none
 SUFFIXES = (".png", ".jpg", ".jpeg")
 HEADER = ("level", "vertices", "triangles", "mean edge", "least", "1 %", "median", "distance", "batches")
 ANGLES = "smallest angle"
@@ -163,8 +164,12 @@ def _write_table(rows: list[Figures]) -> list[str]:
         cells.append([
             f"{row.level}", f"{row.vertices:,}", f"{row.triangles:,}", f"{row.mean_edge:.3g} m",
             *(f"{angle:.1f}°" for angle in row.angles),
-            "–" if finest else f"{100.0 * row.distance:.2g} %", "–" if row.batches is None else f"{row.batches:,}",
+            "–" if finest else _percent(row.distance), "–" if row.batches is None else f"{row.batches:,}",
         ])  # fmt: skip
     lines = align(cells)
     # the columns of angles have a heading in common
     return [f"{ANGLES:>{lines[0].index(HEADER[6]) + len(HEADER[6])}}", *lines]
+
+
+def _percent(part: float) -> str:
+    return f"{100.0 * part:.2g} %" if part > ROUNDING else "0 %"

@@ -45,12 +45,8 @@ def draw_levels(ladder: Ladder) -> Image.Image:
     panels = [(_show_level(ladder, level, small), _name(ladder, level)) for level in range(len(hierarchy.levels))]
     lower = [(_show_patches(ladder, large), "triangles of level 0 on the finest level")]
     if batches:
-        lower.append(
-            (
-                _show_batches(ladder, large),
-                f"level 1: its vertices come back in {batches} batches of splits; pale ones are level 0's",
-            )
-        )
+        label = f"level 1: its vertices come back in {batches} batches of splits; pale ones are level 0's"
+        lower.append((_show_batches(ladder, large), label))
     rows = [panels[k : k + columns] for k in range(0, len(panels), columns)]
     return _lay_out([*((row, small) for row in rows), (lower, large)])
 
