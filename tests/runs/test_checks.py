@@ -286,3 +286,13 @@ def test_every_rule_of_decimation_has_words():
     from plisse.kernels.guards import RULES
 
     assert set(WORDS) == set(RULES)
+
+
+def test_a_collider_that_is_no_manifold_is_not_decimated(tmp_path):
+    book = "v 0 0 -2\nv 1 0 -2\nv 0 1 -2\nv 0 -1 -2\nv 0 0 -3\nf 1 2 3\nf 2 1 4\nf 1 2 5\n"
+    (tmp_path / "book.obj").write_text(book)
+    collider = '[[collider]]\nname = "book"\nfile = "book.obj"\n'
+    (tmp_path / "scene.toml").write_text(DECIMATED.replace("[hierarchy]", collider + "[hierarchy]"))
+    assert "can be simulated" in check_scene_file(tmp_path / "scene.toml")[0]
+    with pytest.raises(SceneError, match=r"book cannot be made coarser with the levels, because it is not a manifold"):
+        check_scene_file(tmp_path / "scene.toml", ["collider.1.refine=true"])

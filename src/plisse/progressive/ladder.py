@@ -10,7 +10,7 @@ import numpy as np
 
 from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Mesh
+from plisse.core.mesh import Mesh, find_flaws
 from plisse.hierarchy.flatness import is_developable, is_flat
 from plisse.hierarchy.hierarchy import Hierarchy, Plan, build_hierarchy
 from plisse.hierarchy.maps import LevelMap
@@ -287,6 +287,8 @@ def _build(scene: Scene, geometry: Geometry) -> Hierarchy:
     curved, chosen = CURVED[settings.kind], settings.proxy.prolongation
     shells = [curved if kind == "curved" and chosen == "linear" else chosen for kind in _kinds_of_rest(scene, geometry)]
     solids = [curved if collider.refine else None for collider in scene.colliders if collider.mesh is not None]
+    if settings.kind == "decimation":
+        _check_solids(scene, geometry)
     regions = geometry.regions or ((),) * len(geometry.shells)
     groups = [
         [*pins, *(np.flatnonzero(weights >= 0.5).astype(np.int32) for weights in each)]
@@ -300,6 +302,17 @@ def _build(scene: Scene, geometry: Geometry) -> Hierarchy:
         groups=[*groups, *([] for _ in solids)],
     )
     return build_hierarchy(settings.kind, plan)
+
+
+def _check_solids(scene: Scene, geometry: Geometry) -> None:
+    """Raises SceneError where a collider is to be decimated, which unlike a shell need not be a manifold."""
+    for collider, mesh in zip(scene.colliders, geometry.colliders, strict=True):
+        flaw = next(find_flaws(mesh), None) if mesh is not None and collider.refine else None
+        if flaw is not None:
+            raise SceneError(
+                f"{collider.name} cannot be made coarser with the levels, because it {flaw.clause}: remove refine, "
+                "which keeps it as it is on all levels, or mend its mesh."
+            )
 
 
 def _kinds_of_rest(scene: Scene, geometry: Geometry) -> tuple[str, ...]:
