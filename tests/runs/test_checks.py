@@ -294,5 +294,5 @@ def test_a_collider_that_is_no_manifold_is_not_decimated(tmp_path):
     collider = '[[collider]]\nname = "book"\nfile = "book.obj"\n'
     (tmp_path / "scene.toml").write_text(DECIMATED.replace("[hierarchy]", collider + "[hierarchy]"))
     assert "can be simulated" in check_scene_file(tmp_path / "scene.toml")[0]
-    with pytest.raises(SceneError, match=r"book cannot be made coarser with the levels, because it is not a manifold"):
+    with pytest.raises(SceneError, match=r"book cannot be made coarser with the levels, as its mesh is not a manifold"):
         check_scene_file(tmp_path / "scene.toml", ["collider.1.refine=true"])

@@ -310,7 +310,7 @@ def _check_solids(scene: Scene, geometry: Geometry) -> None:
         flaw = next(find_flaws(mesh), None) if mesh is not None and collider.refine else None
         if flaw is not None:
             raise SceneError(
-                f"{collider.name} cannot be made coarser with the levels, because it {flaw.clause}: remove refine, "
+                f"{collider.name} cannot be made coarser with the levels, as its mesh {flaw.clause}: remove refine, "
                 "which keeps it as it is on all levels, or mend its mesh."
             )
 
