@@ -19,6 +19,7 @@ from plisse.progressive.ladder import Ladder
 WIDTH = 1600  # pixels
 IN_A_ROW = 4  # levels
 MOST = 15_000  # triangles of a level whose edges can still be told apart
+FEW = 5_000  # the same where they are drawn over colours
 THIN = 0.03  # half the width of an edge's line, as a part of the edges' mean length
 SAMPLES = 4  # along each side of a pixel; with fewer, lines look dashed
 PAPER = (246, 246, 245)
@@ -117,7 +118,7 @@ def _show_batches(ladder: Ladder, size: Size) -> Image.Image:
                 batch[np.searchsorted(ids, removed[each])] = 1 + number % len(COLORS)
         cells = cut_between(mesh, x, batch)
         bodies += _colored(cells.x, cells.triangles, cells.of, (KEPT, *COLORS))
-        if len(mesh.triangles) <= MOST:
+        if len(mesh.triangles) <= FEW:
             bodies.append(_outline(x, mesh.triangles, camera, size))
     return _picture(bodies, camera, size)
 
