@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import plisse.pictures.levels
 from plisse.cli import main
 from plisse.core.mesh import Mesh, concatenate
 from plisse.hierarchy import keeping
@@ -66,6 +67,8 @@ def desk(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest
     folder = tmp_path / "desk"
     folder.mkdir()
     monkeypatch.chdir(folder)
+    # pictures are as large as always, but quick
+    monkeypatch.setattr(plisse.pictures.levels, "SAMPLES", 1)
     return Desk(folder, capsys)
 
 
@@ -269,3 +272,9 @@ def test_a_mesh_of_several_pieces_keeps_them_all(desk: Desk) -> None:
     both = concatenate([one, Mesh(one.X + 2.0, one.triangles)])[0]
     (table,) = read_tables(desk.accepted(desk.put("two.obj", both), "--levels", "60"))
     assert table[0][1] == "60" and table[1][1] == str(len(both.X))
+
+
+def test_a_mesh_of_a_few_triangles_has_levels_and_a_picture(desk: Desk) -> None:
+    desk.put("square.obj", "v 0 0 0\nv 1 0 0\nv 1 1 0\nv 0 1 0\nf 1 2 3\nf 1 3 4\n")
+    (table,) = read_tables(desk.accepted("square.obj", "--show"))
+    assert [row[1:3] for row in table] == [["4", "2"]] * 3

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import plisse.pictures.levels
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.decimate import decimate
 from plisse.hierarchy.loop import subdivide
@@ -83,7 +84,8 @@ def test_lines_lie_above_the_side_that_is_seen() -> None:
 
 
 @pytest.mark.parametrize("hierarchy", [{"kind": "decimation", "levels": [40, 120]}, {"levels": 2}])
-def test_every_level_is_drawn(hierarchy: dict[str, Any]) -> None:
+def test_every_level_is_drawn(hierarchy: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plisse.pictures.levels, "SAMPLES", 1)
     shells = [{"shape": "grid", "vertices": 300}, {"shape": "dome", "vertices": 200, "translate": [2, 0, 0]}]
     scene = scene_from_dict({"shell": shells, "hierarchy": hierarchy}, Path())
     picture = draw_levels(Ladder.of(scene, load_geometry(scene, Path())))

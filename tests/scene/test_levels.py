@@ -124,3 +124,8 @@ def test_several_levels_are_for_statics() -> None:
 def test_a_half_space_cannot_be_refined() -> None:
     with pytest.raises(SceneError, match="half-space cannot be refined"):
         scene_from_dict({"shell": SHELL, "collider": [{"shape": "floor", "refine": True}]}, Path())
+
+
+def test_even_the_coarsest_of_many_levels_has_a_vertex() -> None:
+    # another division by the number of vertices follows
+    assert read(kind="decimation", levels=6, ratio=4.0).targets(100) == (1, 1, 2, 6, 25)

@@ -79,9 +79,10 @@ def _hierarchy(options: argparse.Namespace) -> int:
 
     scene, hierarchy = ladder.scene, ladder.hierarchy
     names = [*(shell.name for shell in scene.shells), *(c.name for c in scene.colliders if c.mesh is not None)]
-    # a body that is the same on all levels has nothing to tell
-    varied = [i for i, mesh in enumerate(hierarchy.levels[0]) if mesh is not hierarchy.levels[-1][i]]
-    tables = [(names[i], survey(hierarchy, i)) for i in varied]
+    # a collider that is the same on all levels has nothing to tell
+    finest, shells = hierarchy.levels[-1], len(scene.shells)
+    told = [i for i, mesh in enumerate(hierarchy.levels[0]) if i < shells or mesh is not finest[i]]
+    tables = [(names[i], survey(hierarchy, i)) for i in told]
     picture = _draw(ladder, options) if options.show else None
 
     kind = KINDS.get(scene.hierarchy.kind, scene.hierarchy.kind)
@@ -91,9 +92,9 @@ def _hierarchy(options: argparse.Namespace) -> int:
     print()
     if picture is not None:
         print(f"picture: {picture}")
-    for note in note_misses(ladder, 0):
+    for note in note_misses(ladder, 0, key="--levels"):
         print(f"note: {note}")
-    grave = [tell_miss(ladder, miss) for miss in hierarchy.misses(0) if miss.is_grave]
+    grave = [tell_miss(ladder, miss, key="--levels") for miss in hierarchy.misses(0) if miss.is_grave]
     for sentence in grave:
         print(f"plisse: {sentence}", file=sys.stderr)
     return 1 if grave else 0

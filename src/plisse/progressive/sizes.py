@@ -10,6 +10,8 @@ from plisse.progressive.ladder import Ladder
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
+KEY = "hierarchy.levels"
+
 
 def check_asked(scene: Scene, geometry: Geometry) -> None:
     """Raises SceneError where a level below the finest is to have as many vertices as the scene's own meshes."""
@@ -29,13 +31,13 @@ def check_reached(ladder: Ladder, level: int) -> None:
             raise SceneError(tell_miss(ladder, miss))
 
 
-def note_misses(ladder: Ladder, level: int) -> list[str]:
-    """A sentence about each body that has a few more vertices on a level than it was to have."""
-    return [tell_miss(ladder, miss) for miss in ladder.hierarchy.misses(level) if not miss.is_grave]
+def note_misses(ladder: Ladder, level: int, *, key: str = KEY) -> list[str]:
+    """A sentence about each body that has a few more vertices on a level than it was to have; key: as below."""
+    return [tell_miss(ladder, miss, key=key) for miss in ladder.hierarchy.misses(level) if not miss.is_grave]
 
 
-def tell_miss(ladder: Ladder, miss: Miss) -> str:
-    """Which body has how many vertices, why, and what to ask for instead."""
+def tell_miss(ladder: Ladder, miss: Miss, *, key: str = KEY) -> str:
+    """Which body has how many vertices, why, and what to ask for instead; key: where sizes are asked for."""
     scene = ladder.scene
     names = [*(shell.name for shell in scene.shells), *(c.name for c in scene.colliders if c.mesh is not None)]
     # sizes are asked for all shells together, and each body gets its part
@@ -43,5 +45,5 @@ def tell_miss(ladder: Ladder, miss: Miss) -> str:
     least = ceil(miss.vertices / miss.finest * vertices)
     return (
         f"{names[miss.body]} cannot have fewer than {miss.vertices:,} vertices, and level {miss.level} asks for "
-        f"{miss.wanted:,}: {miss.reason}; set hierarchy.levels to sizes from {least:,} vertices up, or to fewer levels."
+        f"{miss.wanted:,}: {miss.reason}; set {key} to sizes from {least:,} vertices up, or to fewer levels."
     )

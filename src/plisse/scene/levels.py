@@ -121,7 +121,7 @@ class Levels(Record):
         """Vertices of all shells on the levels below the finest, coarse to fine, where they have so many there."""
         if isinstance(self.levels, tuple):
             return self.levels
-        return tuple(round(vertices / self.ratio**below) for below in range(self.levels - 1, 0, -1))
+        return tuple(max(round(vertices / self.ratio**below), 1) for below in range(self.levels - 1, 0, -1))
 
     @property
     def proxy(self) -> ProxySettings:
