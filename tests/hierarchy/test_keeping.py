@@ -31,7 +31,7 @@ def mesh(**parameters: object) -> Mesh:
 def get(given: Mesh, targets: list[int] = TARGETS, group: slice = slice(0)) -> Decimation:
     mask = np.zeros(len(given.X), bool)
     mask[group] = True
-    return keeping.decimate_once(given, targets, groups=[mask], fixed=np.zeros(len(given.X), bool))
+    return keeping.decimate_once(given, targets, groups=[mask], fixed=np.zeros(len(given.X), bool))[0]
 
 
 def forget() -> None:

@@ -39,7 +39,7 @@ def test_a_coarse_shell_comes_to_rest(phong: float, tmp_path: Path, monkeypatch:
     """With offsets frozen in the gradient it did not, neither with α = 0 nor with ½."""
     use_threads(1)
     pair = ride(dome, 10, 40)
-    monkeypatch.setitem(KINDS, "loop", lambda bodies, prolongations, refined, levels: TwoLevels(bodies, pair, phong))
+    monkeypatch.setitem(KINDS, "loop", lambda plan: TwoLevels(plan.bodies, pair, phong))
     lines = [f"v {x:.17g} {y:.17g} {z:.17g}\n" for x, y, z in pair.fine.X]
     lines += [f"f {a + 1} {b + 1} {c + 1}\n" for a, b, c in pair.fine.triangles]
     (tmp_path / "fine.obj").write_text("".join(lines))

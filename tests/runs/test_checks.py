@@ -255,8 +255,12 @@ def test_what_cannot_shrink_is_named(tmp_path, capsys):
     assert main(["check", str(path), "--set", "hierarchy.levels=[12, 600]", "--set", "hierarchy.method=direct"]) == 0
     # the sizes that the sentence names can be reached
     least = int(err.split("sizes from ")[1].split(" ")[0].replace(",", ""))
-    assert main(["check", str(path), "--set", f"hierarchy.levels=[{least}]"]) == 0
+    sizes = ["check", str(path), "--set", f"hierarchy.levels=[{least}]"]
+    assert main([*sizes, "--set", "contact.enabled=false"]) == 0
     assert "note" not in capsys.readouterr().out
+    # but so coarse a bunny crosses itself
+    assert main(sizes) == 2
+    assert "level 0 is so coarse that it crosses itself; ask for more vertices" in capsys.readouterr().err
 
 
 def test_a_level_that_is_a_little_too_fine_is_a_note(tmp_path, capsys):
@@ -266,7 +270,7 @@ def test_a_level_that_is_a_little_too_fine_is_a_note(tmp_path, capsys):
     bunny = make_shape("bunny", {"resolution": 32})
     least = len(decimate(bunny, [4]).meshes[0].X)
     text = '[[shell]]\nname = "bunny"\nshape = "bunny"\nresolution = 32\n[[collider]]\nshape = "floor"\n[hierarchy]\n'
-    text += f'kind = "decimation"\nlevels = [{least - 3}]\n'
+    text += f'kind = "decimation"\nlevels = [{least - 3}]\n[contact]\nenabled = false\n'
     (tmp_path / "scene.toml").write_text(text)
     *_, note = check_scene_file(tmp_path / "scene.toml")
     assert note.startswith(f"  note: bunny cannot have fewer than {least} vertices, and level 0 asks for {least - 3}: ")

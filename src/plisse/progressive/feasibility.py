@@ -162,6 +162,9 @@ def _crossed(problem: SceneProblem, found: Sequence[tuple[int, int]], *, present
         if within
         else "move the bodies apart, e.g. with rest_on or drop_height, or change their scale"
     )
+    levels = problem.scene.hierarchy
+    if within and levels.kind == "decimation" and problem.level < levels.count - 1:
+        remedy = f"level {problem.level} is so coarse that it crosses itself; ask for more vertices in hierarchy.levels"
     more = "" if len(found) <= SHOWN else ", …"
     begins = "The changed scene has" if present else "The scene starts with"
     return IntersectionError(
