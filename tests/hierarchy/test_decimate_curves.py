@@ -48,6 +48,65 @@ def test_groups_keep_their_outline(shape: str) -> None:
     assert reached < len(x) // 4
 
 
+def jagged(seed: int) -> tuple[Mesh, dict[str, Bools]]:
+    """An unstructured sheet with a disc and a box of vertices, whose borders turn at almost every one of theirs."""
+    mesh = bare(catalogue.grid(vertices=5000, diagonals="delaunay", seed=seed))
+    x, y = mesh.X[:, 0], mesh.X[:, 1]
+    x, y = x - x.min(), y - y.min()
+    return mesh, {
+        "disc": np.hypot(x - 0.3, y - 0.3) < 0.2,
+        "box": (np.abs(x - 0.7) < 0.2) & (np.abs(y - 0.65) < 0.25),
+    }
+
+
+# a disc with hardly a dozen vertices on its rim is smaller than a round one
+@pytest.mark.parametrize(("part", "excess", "loss"), [(20, 1.0, 0.04), (60, 1.25, 0.15)])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_jagged_borders_of_groups_grow_coarse(part: int, excess: float, loss: float, seed: int) -> None:
+    mesh, groups = jagged(seed)
+    found = decimate(mesh, [len(mesh.X) // part], groups=list(groups.values()))
+    assert len(found.meshes[0].X) <= excess * (len(mesh.X) // part)
+    coarse, edge = found.meshes[0], found.meshes[0].edge_lengths.mean()
+    for group in groups.values():
+        share = on_group(found, group)
+        assert share[group].min() > 1.0 - 1e-9
+        assert share[~group].max() < 1.0 - 1e-9
+        areas = [
+            level.triangle_areas[group[ids][level.triangles].all(axis=1)].sum()
+            for level, ids in zip(found.meshes, found.ids, strict=True)
+        ]
+        assert areas[0] == pytest.approx(areas[1], rel=loss)
+    box, low, high = groups["box"], mesh.X[groups["box"]].min(axis=0), mesh.X[groups["box"]].max(axis=0)
+    for corner in ((low[0], low[1]), (low[0], high[1]), (high[0], low[1]), (high[0], high[1])):
+        away = np.linalg.norm(coarse.X[box[found.ids[0]], :2] - corner, axis=1)
+        assert away.min() < 0.5 * edge
+
+
+def test_jagged_seams_of_texture_charts_grow_coarse() -> None:
+    mesh, groups = jagged(0)
+    chart = groups["disc"][mesh.triangles].all(axis=1)
+    uv = mesh.X[mesh.triangles][..., :2] + np.where(chart, 2.0, 0.0)[:, None, None]
+    mesh = Mesh(mesh.X, mesh.triangles, uv)
+    found = decimate(mesh, [len(mesh.X) // 60])
+    assert found.stopped is None
+    coarse = found.meshes[0]
+    assert coarse.uv is not None
+    given, area = area_of(uv), area_of(coarse.uv)
+    assert (np.sign(area) == np.sign(given[0])).all()
+    apart = coarse.uv[:, 0, 0] > 1.5
+    assert (coarse.uv[apart] > 1.0).all()
+    assert area[apart].sum() == pytest.approx(given[chart].sum(), rel=0.1)
+    assert area.sum() == pytest.approx(given.sum(), rel=1e-9)
+
+
+def test_a_triangle_with_two_sides_on_the_rim_is_taken_up_by_its_tip() -> None:
+    # the rim's corner triangles are ears; their sides shrink towards the corner, which stays
+    mesh = bare(catalogue.grid(vertices=400, diagonals="uniform"))
+    found = decimate(mesh, [4])
+    assert len(found.meshes[0].X) == 4
+    assert np.array_equal(np.sort(found.meshes[0].X[:, 0]), np.sort([mesh.X[:, 0].min(), mesh.X[:, 0].max()] * 2))
+
+
 def test_fixed_vertices_are_untouched() -> None:
     mesh = sheet()
     rng = np.random.default_rng(0)

@@ -12,18 +12,21 @@ from plisse.core.mesh import Mesh
 from plisse.kernels.surface import FREE, LOCKED, ON_CURVE, find_turns
 
 SHARPEST = np.cos(np.radians(30.0))  # curves that turn by more have a corner, which stays
+WINDOW = 4  # edges to both sides over which the turns of jagged curves are measured
+SHARPEST_JAGGED = np.cos(np.radians(45.0))  # jagged curves that turn by more there have a corner
 
 
 @dataclass(frozen=True, eq=False)
 class Curves:
     """What decimation must respect; half-edges are numbered as in `plisse.kernels.surface`.
 
-    twin: the half-edge back, -1 on the boundary, (3m,). along: half-edges on curves, (3m,). kind: of vertices, (n,).
-    label: number of the combination of groups that a vertex is in, (n,).
+    twin: the half-edge back, -1 on the boundary, (3m,). along: half-edges on curves, (3m,). jagged: those
+    of which only the course counts, (3m,). kind: of vertices, (n,). label: number of the combination of groups that a vertex is in, (n,).
     """
 
     twin: Ints
     along: Bools
+    jagged: Bools
     kind: Bytes
     label: Ints
 
@@ -33,23 +36,32 @@ def find_curves(mesh: Mesh, groups: Sequence[Bools], fixed: Bools | None) -> Cur
     n = len(mesh.X)
     twin = pair_half_edges(mesh)
     ends = np.stack((mesh.triangles, np.roll(mesh.triangles, -1, axis=1)), axis=2).reshape(-1, 2)
-    along = (twin < 0) | _find_seams(mesh.uv, twin) | _find_seams(mesh.rest, twin)
+    along = (twin < 0) | _find_seams(mesh.rest, twin)
+    jagged = _find_seams(mesh.uv, twin)
     locked = np.zeros(n, bool) if fixed is None else np.asarray(fixed, bool).copy()
     for group in groups:
         border = _find_border(mesh, group, twin, ends)
-        along |= border
+        jagged |= border
         # where a border ends or forks, or is a single vertex, nothing of it may move
         at_border = np.zeros(n, bool)
         at_border[ends[group[ends[:, 0]] & ~group[ends[:, 1]], 0]] = True
         at_border[ends[~group[ends[:, 0]] & group[ends[:, 1]], 1]] = True
         locked |= at_border & (_count(border, twin, ends, n) != 2)
+    # boundaries and seams of the rest shape keep all of their corners; what else follows edges where triangles happen
+    # to have them turns at almost every vertex, and only its course counts
+    strict = _count(along, twin, ends, n)
+    jagged &= ~along
+    along |= jagged
     degree = _count(along, twin, ends, n)
-    find_turns(mesh.triangles, twin, along, mesh.X[mesh.triangles], SHARPEST, locked)
+    sharp = np.zeros(n, bool)
+    find_turns(mesh.triangles, twin, along, mesh.X[mesh.triangles], SHARPEST, sharp)
     if mesh.rest is not None:
-        find_turns(mesh.triangles, twin, along, mesh.rest, SHARPEST, locked)
+        find_turns(mesh.triangles, twin, along, mesh.rest, SHARPEST, sharp)
+    locked |= sharp & ((strict > 0) | (degree != 2))
+    locked |= _find_corners(mesh.X, ends[along], (strict == 0) & (degree == 2))
     kind = np.where(degree == 0, FREE, np.where(degree == 2, ON_CURVE, LOCKED)).astype(np.uint8)
     kind[locked] = LOCKED
-    return Curves(twin, along, kind, _label(groups, n))
+    return Curves(twin, along, jagged, kind, _label(groups, n))
 
 
 def pair_half_edges(mesh: Mesh) -> Ints:
@@ -91,6 +103,37 @@ def _count(along: Bools, twin: Ints, ends: Ints, n: int) -> Ints:
     """Number of marked edges at each vertex (n,)."""
     once = along & ((twin < 0) | (np.arange(len(twin)) < twin))
     return np.bincount(ends[once].reshape(-1), minlength=n).astype(np.int32)
+
+
+def _find_corners(X: Floats, edges: Ints, inner: Bools) -> Bools:
+    """Vertices (n,) at which a jagged curve turns most within the window, and by enough.
+
+    edges: those of all curves, once or twice, shape (k, 2). inner: vertices (n,) that have two of them.
+    """
+    corners = np.zeros(len(X), bool)
+    each = np.flatnonzero(inner)
+    if len(each) == 0:
+        return corners
+    pairs = np.unique(np.concatenate((edges, edges[:, ::-1])), axis=0)
+    first = np.searchsorted(pairs[:, 0], np.arange(len(X)))
+    # walk along the curve to both sides, as far as it goes on without a fork
+    course, window = [], []
+    for side in (0, 1):
+        before, now = each, pairs[first[each] + side, 1]
+        offset = np.zeros((len(each), 3))
+        for _ in range(WINDOW):
+            offset += X[now] - X[each]
+            window.append(now)
+            start = first[now]
+            one = pairs[start, 1]
+            after = np.where(one == before, pairs[np.minimum(start + 1, len(pairs) - 1), 1], one)
+            before, now = np.where(inner[now], now, before), np.where(inner[now], after, now)
+        course.append(offset)
+    lengths = np.linalg.norm(course, axis=2).prod(axis=0)
+    cosine = np.ones(len(X))
+    cosine[each] = -(course[0] * course[1]).sum(axis=1) / np.maximum(lengths, np.finfo(float).tiny)
+    corners[each] = (cosine[each] < SHARPEST_JAGGED) & (cosine[each] <= cosine[np.array(window)].min(axis=0))
+    return corners
 
 
 def _label(groups: Sequence[Bools], n: int) -> Ints:

@@ -12,6 +12,7 @@ from plisse.kernels.guards import (
     HUB,
     INVERTED,
     STRETCHED,
+    check_ears,
     check_shapes,
     check_topology,
     choose,
@@ -131,6 +132,9 @@ def prepare(surface, prices, patch, progress, h, first_rest):
 def _examine(surface, patch, h, part, first_rest):
     """Gather and flatten the patch of a collapse, and check it; arguments and results as in `choose` and `prepare`."""
     i, j = source(surface.triangles, h), target(surface.triangles, h)
+    rule = check_ears(surface, h, part)
+    if rule != ALLOWED:
+        return rule, i, j, False
     merge = part <= 1.0
     if part == 3.0:
         i, j = j, i

@@ -41,6 +41,18 @@ def chance(seed, i, j):
 
 
 @kernel
+def find_tips(surface, h):
+    """Which ends of an edge on a curve are tips of ears, triangles with two sides on curves: 0 none, 1 the source,
+    2 the target, 3 both."""
+    curve, back = surface.curve, surface.twin[h]
+    source_is, target_is = curve[preceding(h)], curve[following(h)]
+    if back >= 0:
+        source_is |= curve[following(back)]
+        target_is |= curve[preceding(back)]
+    return source_is + 2 * target_is
+
+
+@kernel
 def choose(surface, prices, h, place):
     """How the edge of half-edge h, from i to j, would collapse: the rule against it, the part, and the price.
 
@@ -63,9 +75,14 @@ def choose(surface, prices, h, place):
         x, y, z = find_minimum(q)
         place[0], place[1], place[2] = x + o[0], y + o[1], z + o[2]
     else:
+        tips = find_tips(surface, h) if surface.curve[h] else 0
+        if tips == 3:
+            return EAR, -1.0, 0.0
         if one == two:
             part = find_minimum_between(q, X[i] - o, X[j] - X[i])
-            if part < END:
+            if tips > 0:
+                part = 1.0 + tips
+            elif part < END:
                 part = 2.0
             elif part > 1.0 - END:
                 part = 3.0
@@ -84,16 +101,23 @@ def choose(surface, prices, h, place):
 
 
 @kernel
+def check_ears(surface, h, part):
+    """EAR where an ear would lose its tip, else ALLOWED; part as in `choose`.
+
+    The tip may take up another vertex of its ear: the curve is straight there in the plane, and stays what it was.
+    """
+    if surface.curve[h]:
+        tips = find_tips(surface, h)
+        if tips > 0 and part != 1.0 + tips:
+            return EAR
+    return ALLOWED
+
+
+@kernel
 def check_topology(surface, h, stamp):
     """The rule that the connectivity about an edge breaks, or ALLOWED."""
-    twin, curve = surface.twin, surface.curve
+    twin = surface.twin
     back = twin[h]
-    if curve[h]:
-        # a triangle with two sides on the curve would lose its third
-        if curve[following(h)] or curve[preceding(h)]:
-            return EAR
-        if back >= 0 and (curve[following(back)] or curve[preceding(back)]):
-            return EAR
     i, j = source(surface.triangles, h), target(surface.triangles, h)
     if count_shared(surface, i, j, stamp) != (2 if back >= 0 else 1):
         return LINK

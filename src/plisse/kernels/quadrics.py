@@ -44,11 +44,12 @@ def add_line(q, t, p, weight):
 
 
 @kernel
-def fill_quadrics(X, triangles, twin, curve, origin, noise, firmness, crease, quadrics):
+def fill_quadrics(X, triangles, twin, firm, origin, noise, crease, firmness, quadrics):
     """Quadrics (n, 10) of all vertices: planes of their triangles weighted by area, each tethered at the vertex; lines
-    of their curves and creases weighted by `firmness` times length squared.
+    of their curves and creases weighted by length squared.
 
-    crease: cosine of the angle from which on two triangles meet in a crease.
+    firm: further weights of half-edges on curves, zero elsewhere, (3m,). crease: cosine of the angle from which on two
+    triangles meet in a crease, which has the further weight `firmness`.
     """
     m = triangles.shape[0]
     p, t = np.empty(3), np.empty(3)
@@ -68,7 +69,7 @@ def fill_quadrics(X, triangles, twin, curve, origin, noise, firmness, crease, qu
                 p[axis] = X[v, axis] - origin[axis]
             add_plane(quadrics[v], normals[f], p, double / 6.0, noise)
     for h in range(twin.size):
-        if not curve[h]:
+        if not firm[h] > 0.0:
             n, o = normals[h // 3], normals[twin[h] // 3]
             if not n[0] * o[0] + n[1] * o[1] + n[2] * o[2] < crease:
                 continue
@@ -81,7 +82,7 @@ def fill_quadrics(X, triangles, twin, curve, origin, noise, firmness, crease, qu
         if square > 0.0:
             t /= np.sqrt(square)
         # the boundary has one half-edge, other edges have two
-        weight = firmness * square * (1.0 if twin[h] < 0 else 0.5)
+        weight = (firm[h] if firm[h] > 0.0 else firmness) * square * (1.0 if twin[h] < 0 else 0.5)
         add_line(quadrics[v], t, p, weight)
         add_line(quadrics[w], t, p, weight)
 
