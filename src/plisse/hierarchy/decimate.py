@@ -20,11 +20,11 @@ from plisse.kernels.points import Points, place_points
 from plisse.kernels.quadrics import fill_quadrics
 from plisse.kernels.surface import Surface, find_starts
 
-NOISE = 0.07  # of the normals' directions, as a part of their length
+NOISE = 0.02  # of the normals' directions, as a part of their length
 FIRMNESS = 5.0  # of curves and creases against being cut short, beside surfaces
-FIRMNESS_JAGGED = 0.2  # of curves of which only the course counts
+FIRMNESS_JAGGED = 0.02  # of curves of which only the course counts
 CREASE = float(np.cos(np.radians(60.0)))  # triangles that meet at a greater angle form a crease
-UNEVENNESS = 0.5  # greatest part that chance adds to a price, lest regular meshes collapse row by row
+UNEVENNESS = 3.0  # greatest part that chance adds to a price at first, lest regular meshes collapse row by row
 A_COLLAPSE = 10  # entries of the log's lists that there is room for at first
 
 
@@ -118,7 +118,7 @@ class _Work:
         quadrics = np.zeros((n, 10))
         firm = FIRMNESS * curves.along - (FIRMNESS - FIRMNESS_JAGGED) * curves.jagged
         fill_quadrics(mesh.X, mesh.triangles, curves.twin, firm, origin, NOISE, CREASE, FIRMNESS, quadrics)
-        self._prices = Prices(quadrics, origin, UNEVENNESS, seed)
+        self._prices = Prices(quadrics, origin, UNEVENNESS, seed, np.ones(n, np.int32))
         self._heap = Heap(
             np.empty(3 * m, np.int32), np.full(3 * m, -1, np.int32), np.zeros(3 * m), np.zeros(1, np.int32)
         )

@@ -106,44 +106,45 @@ def _find_on_axis(surface, patch, v, other):
 
 @kernel
 def prepare(surface, prices, patch, progress, h, first_rest):
-    """Everything about the collapse of an edge but the collapse: the rule against it, kept and removed vertex, and
-    whether the removed one is on a curve."""
+    """Everything about the collapse of an edge but the collapse: the rule against it, kept and removed vertex,
+    whether the removed one is on a curve, and the price."""
     progress.counts[TRIES] += 1
     i, j = source(surface.triangles, h), target(surface.triangles, h)
-    rule, part, _ = choose(surface, prices, h, patch.place)
+    rule, part, price = choose(surface, prices, h, patch.place)
     if rule != ALLOWED:
-        return rule, i, j, False
+        return rule, i, j, False, price
     progress.counts[STAMPS] += 1
     rule = check_topology(surface, h, progress.counts[STAMPS])
     if rule != ALLOWED:
-        return rule, i, j, False
-    rule, kept, removed, curved = _examine(surface, patch, h, part, first_rest)
+        return rule, i, j, False, price
+    rule, kept, removed, curved, factor = _examine(surface, patch, h, part, first_rest)
     if rule != ALLOWED and progress.counts[PRESSED] and surface.kind[i] == surface.kind[j]:
         # the best place will not do: either end may
         for end in range(2):
             if rule != ALLOWED:
                 for k in range(3):
                     patch.place[k] = surface.X[i if end == 0 else j, k]
-                rule, kept, removed, curved = _examine(surface, patch, h, 2.0 + end, first_rest)
-    return rule, kept, removed, curved
+                rule, kept, removed, curved, factor = _examine(surface, patch, h, 2.0 + end, first_rest)
+    return rule, kept, removed, curved, price * factor
 
 
 @kernel
 def _examine(surface, patch, h, part, first_rest):
-    """Gather and flatten the patch of a collapse, and check it; arguments and results as in `choose` and `prepare`."""
+    """Gather and flatten the patch of a collapse, and check it; arguments and results as in `choose` and `prepare`,
+    with the price's factor for its price."""
     i, j = source(surface.triangles, h), target(surface.triangles, h)
     rule = check_ears(surface, h, part)
     if rule != ALLOWED:
-        return rule, i, j, False
+        return rule, i, j, False, 1.0
     merge = part <= 1.0
     if part == 3.0:
         i, j = j, i
     fits = gather_merge(surface, patch, h) if merge else gather_slide(surface, patch, i, j)
     if not fits:
-        return HUB, i, j, False
-    rule = check_shapes(patch)
+        return HUB, i, j, False, 1.0
+    rule, factor = check_shapes(patch)
     if rule != ALLOWED:
-        return rule, i, j, False
+        return rule, i, j, False, 1.0
     curved = surface.kind[j] == ON_CURVE
     on_axis, other = -1, -1
     if curved:
@@ -151,14 +152,14 @@ def _examine(surface, patch, h, part, first_rest):
         if merge:
             other = _find_on_axis(surface, patch, i, j)
     if not flatten(patch, merge, part, on_axis, other) or not is_injective(patch):
-        return INVERTED, i, j, curved
+        return INVERTED, i, j, curved, 1.0
     if not find_stretch(patch) <= MOST_STRETCH:
-        return STRETCHED, i, j, curved
+        return STRETCHED, i, j, curved, 1.0
     if surface.corners.shape[2] > 0:
         find_values(surface.corners, patch, merge, part)
         if first_rest >= 0:
             rule = check_pattern(surface.corners, patch, first_rest)
-    return rule, i, j, curved
+    return rule, i, j, curved, factor
 
 
 @kernel
@@ -233,7 +234,7 @@ def _close(surface, heap, progress, g):
 
 
 @kernel
-def _merge(surface, quadrics, heap, progress, patch, log, h, i, j):
+def _merge(surface, prices, heap, progress, patch, log, h, i, j):
     """Make one vertex of i and j, the ends of half-edge h."""
     triangles = surface.triangles
     at = progress.counts[LOGGED]
@@ -252,7 +253,8 @@ def _merge(surface, quadrics, heap, progress, patch, log, h, i, j):
     for k in range(3):
         surface.X[i, k] = patch.place[k]
     for k in range(10):
-        quadrics[i, k] += quadrics[j, k]
+        prices.quadrics[i, k] += prices.quadrics[j, k]
+    prices.merged[i] += prices.merged[j]
     surface.vertex_alive[j] = False
     progress.troubled[i] += progress.troubled[j]
     progress.counts[VERTICES] -= 1
@@ -354,7 +356,7 @@ def collapse_until(surface, prices, heap, progress, patch, points, log, goal, fi
                     _try_again(surface, heap, progress, v)
             continue
         h = heap.items[0]
-        rule, i, j, curved = prepare(surface, prices, patch, progress, h, first_rest)
+        rule, i, j, curved, price = prepare(surface, prices, patch, progress, h, first_rest)
         if rule != ALLOWED:
             take_out(heap, h)
             progress.refused[h] = rule + 1
@@ -362,12 +364,16 @@ def collapse_until(surface, prices, heap, progress, patch, points, log, goal, fi
                 progress.troubled[i] += 1
                 progress.troubled[j] += 1
             continue
+        if price > heap.price[h]:
+            # its turn comes later
+            set_price(heap, h, price)
+            continue
         if not _has_room(surface, log, progress.counts[LOGGED], i, j):
             return FULL
         _write_log(surface, patch, log, progress, i, j)
         progress.counts[RELOCATED] += relocate(points, patch)
         set_values(surface.corners, patch, not curved)
-        _merge(surface, prices.quadrics, heap, progress, patch, log, h, i, j)
+        _merge(surface, prices, heap, progress, patch, log, h, i, j)
         _renew(surface, prices, heap, progress, patch, log, i)
         progress.counts[LOGGED] += 1
     return REACHED

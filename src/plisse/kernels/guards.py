@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from plisse.core.arrays import Floats
+from plisse.core.arrays import Floats, Ints
 from plisse.kernels.jit import kernel
 from plisse.kernels.quadrics import evaluate, find_minimum, find_minimum_between
 from plisse.kernels.surface import FREE, LOCKED, count_shared, following, preceding, source, target, turn_left
@@ -16,6 +16,8 @@ ALLOWED = -1
 FOREVER = BRIDGE  # rules up to this one depend on nothing that other collapses change
 
 CONE = 0.5  # cosine of the largest angle between a triangle's normals before and after
+FAIR = 0.5  # quality below which a collapse costs more
+STEEPNESS = 3.0  # power of quality in that surcharge
 FLOOR = 0.3  # quality below which no triangle may fall, unless one was worse before
 END = 0.02  # parts of an edge so near to an end are at the end
 
@@ -25,8 +27,9 @@ class Prices(NamedTuple):
 
     quadrics: Floats  # shape (n, 10)
     origin: Floats  # that quadrics are relative to [m], shape (3,)
-    unevenness: float  # greatest part that chance adds to a price
+    unevenness: float  # greatest part that chance adds to a price at first
     seed: int
+    merged: Ints  # number of fine vertices that have become one, shape (n,)
 
 
 @kernel
@@ -96,7 +99,8 @@ def choose(surface, prices, h, place):
             for k in range(3):
                 place[k] = X[v, k]
     cost = evaluate(q, place[0] - o[0], place[1] - o[1], place[2] - o[2])
-    price = max(cost, 0.0) * (1.0 + prices.unevenness * chance(prices.seed, i, j))
+    uneven = prices.unevenness * (2.0 / (prices.merged[i] + prices.merged[j])) ** 2
+    price = max(cost, 0.0) * (1.0 + uneven * chance(prices.seed, i, j))
     return ALLOWED, part, price
 
 
@@ -143,7 +147,8 @@ def shape(A, B, C):
 
 @kernel
 def check_shapes(patch):
-    """FOLD where a triangle turns too far, SLIVER where one becomes too thin, else ALLOWED."""
+    """FOLD where a triangle turns too far, SLIVER where one becomes too thin, else ALLOWED; and the factor by which
+    triangles that are thinner than before and than fair ones raise the price."""
     P, local, faces = patch.P, patch.local, patch.faces
     worst, least = 1.0, 1.0
     after = patch.counts[1]
@@ -155,9 +160,10 @@ def check_shapes(patch):
             X, Y, Z, quality = shape(P[local[after, 0]], P[local[after, 1]], P[local[after, 2]])
             dot = x * X + y * Y + z * Z
             if not dot >= CONE * np.sqrt((x * x + y * y + z * z) * (X * X + Y * Y + Z * Z)):
-                return FOLD
+                return FOLD, 1.0
             least = min(least, quality)
             after += 1
     if not (least >= FLOOR or least >= worst):
-        return SLIVER
-    return ALLOWED
+        return SLIVER, 1.0
+    fair = min(FAIR, worst)
+    return ALLOWED, (fair / least) ** STEEPNESS if least < fair else 1.0
