@@ -255,12 +255,23 @@ def test_what_cannot_shrink_is_named(tmp_path, capsys):
     assert main(["check", str(path), "--set", "hierarchy.levels=[12, 600]", "--set", "hierarchy.method=direct"]) == 0
     # the sizes that the sentence names can be reached
     least = int(err.split("sizes from ")[1].split(" ")[0].replace(",", ""))
-    sizes = ["check", str(path), "--set", f"hierarchy.levels=[{least}]"]
-    assert main([*sizes, "--set", "contact.enabled=false"]) == 0
-    assert "note" not in capsys.readouterr().out
-    # but so coarse a bunny crosses itself
-    assert main(sizes) == 2
-    assert "level 0 is so coarse that it crosses itself; ask for more vertices" in capsys.readouterr().err
+    sizes = ["--set", f"hierarchy.levels=[{least}]", "--set", "contact.enabled=false"]
+    assert main(["check", str(path), *sizes]) == 0
+    assert "note: bunny cannot" not in capsys.readouterr().out
+
+
+def test_a_level_so_coarse_that_it_crosses_itself_is_one_sentence(tmp_path, capsys):
+    # a ball in a ball: facets of the outer one cut into the inner one
+    ball = sphere(subdivisions=4)
+    both = np.concatenate([ball.X, 0.98 * ball.X])
+    write_ply(tmp_path / "balls.ply", both, np.concatenate([ball.triangles, ball.triangles + len(ball.X)]))
+    text = '[[shell]]\nname = "balls"\nfile = "balls.ply"\n[[collider]]\nshape = "floor"\nheight = -1\n'
+    (tmp_path / "scene.toml").write_text(text + '[hierarchy]\nkind = "decimation"\nlevels = [100]\n')
+    assert main(["check", str(tmp_path / "scene.toml")]) == 2
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert "level 0 is so coarse that it crosses itself; ask for more vertices in hierarchy.levels" in said
+    assert main(["check", str(tmp_path / "scene.toml"), "--set", "hierarchy.levels=[2000]"]) == 0
 
 
 def test_a_level_that_is_a_little_too_fine_is_a_note(tmp_path, capsys):
