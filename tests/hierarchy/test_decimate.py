@@ -5,9 +5,9 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.sparse import csc_array
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
-from tests.hierarchy.surfaces import SURFACES, bare, disc_with_holes, on_rim
+from tests.hierarchy.decimations import invariants, prolongation
+from tests.hierarchy.surfaces import SURFACES, bare, disc_with_holes
 
 from plisse.core.mesh import Mesh, find_flaws
 from plisse.hierarchy.decimate import Decimation, decimate
@@ -25,24 +25,6 @@ def surface(name: str) -> Mesh:
 def decimation(name: str) -> Decimation:
     n = len(surface(name).X)
     return decimate(surface(name), [n // 60, n // 16, n // 4])
-
-
-def prolongation(found: Decimation, coarse: int, fine: int) -> csc_array:
-    triangles, weights = found.places[coarse, fine]
-    rows = np.repeat(np.arange(len(triangles)), 3)
-    columns = found.meshes[coarse].triangles[triangles].ravel()
-    return csc_array((weights.ravel(), (rows, columns)), shape=(len(triangles), len(found.meshes[coarse].X)))
-
-
-def invariants(mesh: Mesh) -> tuple[int, int, int]:
-    """Euler characteristic, number of components and of boundary loops."""
-    n = len(mesh.X)
-    parts = [
-        connected_components(csc_array((np.ones(len(e)), e.T), shape=(n, n)), directed=False)[0]
-        for e in (mesh.edges, mesh.boundary_edges)
-    ]
-    loops = parts[1] - int((~on_rim(mesh)).sum())
-    return n - len(mesh.edges) + len(mesh.triangles), parts[0], loops
 
 
 @EVERY

@@ -35,7 +35,9 @@ def by_fast_simplification(X: Floats, triangles: Ints, faces: int) -> tuple[Floa
     return compact(*pytest.importorskip("fast_simplification").simplify(X, triangles, target_count=faces))
 
 
-def simplify(method: Callable[..., tuple[Floats, Ints]], X: Floats, triangles: Ints, wanted: int) -> tuple[Floats, Ints]:
+def simplify(
+    method: Callable[..., tuple[Floats, Ints]], X: Floats, triangles: Ints, wanted: int
+) -> tuple[Floats, Ints]:
     """A mesh with so many vertices by a method that counts triangles, of which a mesh with a rim has fewer."""
     faces = 2 * wanted - 4
     for _ in range(20):

@@ -20,9 +20,9 @@ SHARPEST_JAGGED = np.cos(np.radians(45.0))  # jagged curves that turn by more th
 class Curves:
     """What decimation must respect; half-edges are numbered as in `plisse.kernels.surface`.
 
-    twin: the half-edge back, -1 on the boundary, (3m,). along: half-edges on curves, (3m,). jagged: those of
-    which only the course counts, (3m,). kind: of vertices, (n,). label: number of the combination of groups that a
-    vertex is in, (n,).
+    twin: the half-edge back, -1 on the boundary, (3m,). along: half-edges on curves, (3m,). jagged: those of which only
+    the course counts, (3m,). kind: of vertices, (n,). label: number of the combination of groups that a vertex is in,
+    (n,).
     """
 
     twin: Ints

@@ -17,6 +17,8 @@ import numpy as np
 
 from plisse.core.arrays import Bools
 from plisse.core.mesh import Mesh
+from plisse.hierarchy import curves
+from plisse.hierarchy import decimate as decimate_module
 from plisse.hierarchy.collapses import Collapses
 from plisse.hierarchy.decimate import Decimation, Stopped, decimate
 from plisse.kernels import collapse
@@ -55,8 +57,10 @@ def find_folder() -> Path:
 
 
 def _digest(mesh: Mesh, targets: Sequence[int], groups: Sequence[Bools], fixed: Bools) -> str:
-    """Of everything that a decimation depends on, the text of its own kernels included."""
-    digest = hashlib.blake2b(digest_module(Path(collapse.__file__)).encode(), digest_size=20)
+    """Of everything that a decimation depends on, the text of its own modules and kernels included."""
+    digest = hashlib.blake2b(digest_size=20)
+    for path in (collapse.__file__, curves.__file__, decimate_module.__file__):
+        digest.update(digest_module(Path(path)).encode())
     arrays = [mesh.X, mesh.triangles, mesh.uv, mesh.rest, np.asarray(targets, np.int64), fixed, *groups]
     for array in arrays:
         digest.update(b"-" if array is None else repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
