@@ -28,6 +28,7 @@ bench: $(READY)
 	$(BIN)/plisse bench drop
 	$(BIN)/plisse bench start
 	$(BIN)/plisse bench export
+	$(BIN)/plisse bench hierarchy --part speed
 
 bench-pcs: $(READY)
 	$(BIN)/plisse bench pcs

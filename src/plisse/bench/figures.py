@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,10 +29,25 @@ class Figure:
         return bool(self.value <= self.asked if self.better == "lower" else self.value >= self.asked)
 
 
+Part = Callable[[int], tuple[list[Figure], dict[str, Any]]]  # of a bench, from the number of threads
+
+
 def use_threads(threads: int) -> None:
     """Sets the threads of the kernels and of the detector."""
     kernels.use_threads(threads)
     use_detector_threads(threads)
+
+
+def measure_parts(parts: Mapping[str, Part], threads: int, part: str | None) -> tuple[list[Figure], dict[str, Any]]:
+    """Figures and details of all parts of a bench, or of one."""
+    use_threads(threads)
+    figures: list[Figure] = []
+    details: dict[str, Any] = {}
+    for name in parts if part is None else (part,):
+        found, more = parts[name](threads)
+        figures += found
+        details |= more
+    return figures, details
 
 
 def conclude(bench: str, threads: int, figures: list[Figure], details: dict[str, Any], path: Path | None) -> int:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from plisse.bench.figures import Figure, use_threads
+from plisse.bench.figures import Figure, Part, measure_parts
 from plisse.bench.pcs_interruption import measure_interruption
 from plisse.bench.pcs_levels import measure_levels
 from plisse.bench.pcs_preview import measure_preview
 from plisse.bench.pcs_speed import measure_speed
 
-PARTS: dict[str, Callable[[int], tuple[list[Figure], dict[str, Any]]]] = {
+PARTS: dict[str, Part] = {
     "speed-93k": lambda threads: measure_speed(threads, levels=4, asked=5.0, plain=True),
     "speed-371k": lambda threads: measure_speed(threads, levels=5, asked=10.0, plain=False),
     "preview": measure_preview,
@@ -22,11 +21,4 @@ PARTS: dict[str, Callable[[int], tuple[list[Figure], dict[str, Any]]]] = {
 
 def measure(threads: int, part: str | None = None) -> tuple[list[Figure], dict[str, Any]]:
     """All parts, or one of them."""
-    use_threads(threads)
-    figures: list[Figure] = []
-    details: dict[str, Any] = {}
-    for name in PARTS if part is None else (part,):
-        found, more = PARTS[name](threads)
-        figures += found
-        details |= more
-    return figures, details
+    return measure_parts(PARTS, threads, part)

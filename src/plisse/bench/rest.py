@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from plisse.bench.climb import climb, gallery_scene
-from plisse.bench.figures import Figure, use_threads
+from plisse.bench.figures import Figure, Part, measure_parts
 from plisse.contact.check import Detector
 from plisse.core.arrays import Floats
 from plisse.core.derivatives import apply_hessian
@@ -33,16 +33,8 @@ Table = dict[str, Any]
 
 
 def measure(threads: int, part: str | None = None) -> tuple[list[Figure], dict[str, Any]]:
-    """Figures and details of all parts, or of one."""
-    use_threads(threads)
-    figures: list[Figure] = []
-    details: dict[str, Any] = {}
-    for name, work in PARTS.items():
-        if part in (None, name):
-            some, more = work(threads)
-            figures += some
-            details |= more
-    return figures, details
+    """All parts, or one of them."""
+    return measure_parts(PARTS, threads, part)
 
 
 # --- scenes ---------------------------------------------------------------------------------------------------------
@@ -337,7 +329,7 @@ def _measure_speed(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     return figures, details
 
 
-PARTS: dict[str, Callable[[int], tuple[list[Figure], dict[str, Any]]]] = {
+PARTS: dict[str, Part] = {
     "scenes": _measure_scenes,
     "saddles": _measure_saddles,
     "scales": _measure_scales,

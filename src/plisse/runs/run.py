@@ -28,6 +28,8 @@ from plisse.runs.store import RunSpec, RunStore, StoreError, lock_run
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
+LARGE, PER_VERTEX = 50_000, 3e-5  # vertices from which decimation is announced, and seconds that each takes
+
 
 def run_scene(
     scene: Scene,
@@ -61,6 +63,8 @@ def run_scene(
         raise SceneError(f"There is no level {last}: the scene has levels 0 to {finest}.")
     geometry = load_geometry(scene, base)
     check_geometry(scene, geometry, to_level=last, any_size=any_size)
+    if progress:
+        _say_levels_are_found(scene, geometry, progress)
     session = Session(scene, geometry, threads=threads, load=partial(load_geometry, base=base))
     first = find_first(scene, last)
     _check_levels(session, first, last)
@@ -313,6 +317,14 @@ def _say_whether_kernels_are_there(progress: TextIO) -> None:
             f"({error.strerror}); name another folder in PLISSE_CACHE"
         )
     print(message, file=progress, flush=True)
+
+
+def _say_levels_are_found(scene: Scene, geometry: Geometry, progress: TextIO) -> None:
+    """Decimation of large meshes takes a while."""
+    vertices = sum(len(mesh.X) for mesh in geometry.shells)
+    if scene.hierarchy.kind == "decimation" and scene.hierarchy.count > 1 and vertices >= LARGE:
+        seconds = f"about {vertices * PER_VERTEX:.0f} s, unless they are known already"
+        print(f"finding coarser levels of {vertices:,} vertices: {seconds}", file=progress, flush=True)
 
 
 def _say_what_differs(run: Run, progress: TextIO | None) -> None:
