@@ -77,7 +77,7 @@ def draw(path: Path, fine: np.ndarray, coarse: np.ndarray, forces: dict[str, np.
         arrows = [line(np.array([c, c + f]), "#333") for c, f in zip(coarse, 0.5 * each, strict=True)]
         marks = [line(fine, "#2f6db5"), line(coarse, "#c0392b"), *arrows, f'<text x="20" y="-110">{name}</text>']
         parts.append(f'<g transform="translate(0 {150 + 260 * at})">{"".join(marks)}</g>')
-    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-20 0 600 520">{"".join(parts)}</svg>\n')
+    path.write_text(f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-40 -60 640 600">{"".join(parts)}</svg>\n')
 
 
 def main(picture: Path | None = None) -> dict[str, dict[str, float]]:
