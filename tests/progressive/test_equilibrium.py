@@ -200,6 +200,20 @@ def test_a_random_start_finds_what_the_gradient_does_not_tell() -> None:
     assert Curvature(newton, objective, x).probe(np.random.default_rng(0), residual=1e-3, most=40) is None
 
 
+def test_what_was_found_before_negative_curvature_is_kept() -> None:
+    quadratic, _, lowest, free = make_quadratic(-0.3)
+    # a gradient that has a little of the direction in which the energy falls away: it shows after some iterations
+    quadratic = Quadratic(quadratic._A, quadratic._b + 2e-4 * lowest)
+    x, newton = np.zeros((4, 3)), make_newton()
+    objective = Sum([Inertia(np.full(4, 1e-9), x, 1.0), quadratic])
+    newton.direction(objective, x, free)
+    found = Curvature(newton, objective, x).descend(residual=1e-8, most=40)
+    assert found.negative and found.short is not None
+    # it is lower on the whole way there, by the exact energy
+    values = [objective.value(part * found.short) for part in (0.0, 0.25, 0.5, 1.0)]
+    assert values == sorted(values, reverse=True)
+
+
 def test_a_scene_says_which_key_ends_it(tmp_path: Path) -> None:
     scene = scene_from_dict({"shell": [{"shape": "grid"}], "solver": {"rest": 1e-3}}, tmp_path)
     assert scene.solver.rest == 1e-3 and scene.solver.tol is None and scene.solver.step_tol == 0.01
