@@ -14,6 +14,7 @@ from plisse.core.mesh import Mesh, concatenate
 from plisse.hierarchy import keeping
 from plisse.hierarchy.decimate import Decimation, decimate
 from plisse.hierarchy.survey import find_least_angles
+from plisse.meshes.memo import Memo
 from plisse.meshes.obj import write_obj
 from plisse.meshes.ply import write_ply
 from plisse.shapes.catalogue import grid, make_shape, sphere
@@ -159,9 +160,9 @@ def test_it_says_when_levels_are_from_the_cache(desk: Desk, tmp_path: Path, monk
     monkeypatch.setattr(keeping, "find_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(keeping, "SMALL", 10)
     name = desk.put("ball.ply", sphere(subdivisions=2))
-    monkeypatch.setattr(keeping, "_known", {})
+    monkeypatch.setattr(keeping, "_known", Memo(0, lambda made: 1))
     first = desk.accepted(name)
-    monkeypatch.setattr(keeping, "_known", {})
+    monkeypatch.setattr(keeping, "_known", Memo(0, lambda made: 1))
     second = desk.accepted(name)
     assert ", made in " in first and ", read from the cache in " in second
     assert read_tables(first) == read_tables(second)

@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from plisse.core.mesh import Mesh
 from plisse.hierarchy import keeping
 from plisse.hierarchy.collapses import Collapses
 from plisse.hierarchy.decimate import Decimation
+from plisse.meshes.memo import Memo
 from plisse.shapes.catalogue import make_shape
 
 TARGETS = [60, 200]
@@ -20,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, on disk and in the process, that also keeps what is small."""
     monkeypatch.setattr(keeping, "find_folder", lambda: tmp_path / "hierarchies")
     monkeypatch.setattr(keeping, "SMALL", 0)
-    monkeypatch.setattr(keeping, "_known", {})
+    forget(monkeypatch)
     return tmp_path / "hierarchies"
 
 
@@ -34,8 +36,9 @@ def get(given: Mesh, targets: list[int] = TARGETS, group: slice = slice(0)) -> D
     return keeping.decimate_once(given, targets, groups=[mask], fixed=np.zeros(len(given.X), bool))[0]
 
 
-def forget() -> None:
-    keeping._known.clear()
+def forget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in another process."""
+    monkeypatch.setattr(keeping, "_known", Memo(1_000_000, lambda made: len(made.meshes[-1].X)))
 
 
 def assert_same(a: Decimation, b: Decimation) -> None:
@@ -64,22 +67,22 @@ def test_the_same_again_is_the_same_object() -> None:
 
 
 @pytest.mark.parametrize("make", [mesh, lambda: with_uv(mesh())])
-def test_what_is_read_from_disk_is_what_was_made(make: object, folder: Path) -> None:
+def test_what_is_read_from_disk_is_what_was_made(make: object, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = make()  # type: ignore[operator]
     made = get(given)
     assert len(list(folder.glob("*.npz"))) == 1
-    forget()
+    forget(monkeypatch)
     read = get(given)
     assert read is not made and read.meshes[-1] is given
     assert_same(read, made)
     assert [len(batch) for batch in read.batches(0)] == [len(batch) for batch in made.batches(0)]
 
 
-def test_one_that_stopped_early_says_so_again() -> None:
+def test_one_that_stopped_early_says_so_again(monkeypatch: pytest.MonkeyPatch) -> None:
     given = mesh()
     made = get(given, [4], group=slice(0, 700, 2))
     assert made.stopped is not None
-    forget()
+    forget(monkeypatch)
     assert_same(get(given, [4], group=slice(0, 700, 2)), made)
 
 
@@ -92,19 +95,29 @@ def test_another_mesh_size_or_group_is_another_one(folder: Path) -> None:
     assert len(list(folder.glob("*.npz"))) == 4
 
 
-def test_a_file_that_was_cut_short_is_made_anew(folder: Path) -> None:
+def test_a_file_that_was_cut_short_is_made_anew(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     given = mesh()
     made = get(given)
     (path,) = folder.glob("*.npz")
     for text in (b"", path.read_bytes()[:2000]):
         path.write_bytes(text)
-        forget()
+        forget(monkeypatch)
         assert_same(get(given), made)
 
 
 def test_a_folder_that_cannot_be_written_does_no_harm(folder: Path) -> None:
     folder.write_text("not a folder")
     assert len(get(mesh()).meshes) == 3
+
+
+def test_a_full_disk_leaves_nothing_behind(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(file: Any, **arrays: Any) -> None:
+        file.write(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(keeping.np, "savez", fail)
+    assert len(get(mesh()).meshes) == 3
+    assert not list(folder.iterdir())
 
 
 def test_the_folder_does_not_grow_without_bound(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

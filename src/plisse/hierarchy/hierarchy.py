@@ -17,9 +17,9 @@ from plisse.hierarchy.misses import Miss
 class Hierarchy(ABC):
     """Rest meshes of all bodies on all levels.
 
-    given: the level whose meshes are the scene's own, 0 or the finest. nested: of each body, whether finer meshes of
-    it are the coarse one with midpoints, so that the finer membrane's energy is the coarse one's, and the finer
-    bending's a multiple of it.
+    given: the level whose meshes are the scene's own, 0 or the finest. nested: of each body, whether a coarse mesh's
+    own elasticity stands for that of finer ones. Of midpoints on flat shapes it does exactly: the finer membrane's
+    energy is the coarse one's, and the finer bending's a multiple of it.
     """
 
     levels: tuple[tuple[Mesh, ...], ...]

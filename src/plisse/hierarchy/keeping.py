@@ -23,23 +23,28 @@ from plisse.hierarchy.collapses import Collapses
 from plisse.hierarchy.decimate import Decimation, Stopped, decimate
 from plisse.kernels import collapse
 from plisse.kernels.cache import digest_module, find_cache_root
+from plisse.meshes.memo import Memo
 
 MOST = 2_000_000_000  # bytes on disk; those that were not used for longest go first
 SMALL = 5_000  # vertices below which making it anew is as fast as reading it
 
-_known: dict[str, Decimation] = {}
+# by content and mesh, as many as have so many vertices on their finest levels; a mesh that is kept keeps its identity
+_known: Memo[Decimation] = Memo(1_000_000, lambda made: len(made.meshes[-1].X))
 
 
 def decimate_once(
     mesh: Mesh, targets: Sequence[int], *, groups: Sequence[Bools], fixed: Bools
 ) -> tuple[Decimation, bool]:
     """As `decimate`, and whether it was known before: the same object again, or read from the cache folder."""
-    key = _digest(mesh, targets, groups, fixed)
-    if key in _known and _known[key].meshes[-1] is mesh:
-        return _known[key], True
-    found = _read(key, mesh)
-    _known[key] = found or _make(key, mesh, targets, groups, fixed)
-    return _known[key], found is not None
+    key, again = _digest(mesh, targets, groups, fixed), True
+
+    def make() -> Decimation:
+        nonlocal again
+        found = _read(key, mesh)
+        again = found is not None
+        return found or _make(key, mesh, targets, groups, fixed)
+
+    return _known.get((key, id(mesh)), make), again
 
 
 def _make(key: str, mesh: Mesh, targets: Sequence[int], groups: Sequence[Bools], fixed: Bools) -> Decimation:
@@ -83,8 +88,13 @@ def _write(key: str, arrays: dict[str, Any]) -> None:
     folder = find_folder()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile(dir=folder, suffix=".part", delete=False) as part:
-        np.savez(part, **arrays)
-    os.replace(part.name, folder / f"{key}.npz")
+        try:
+            np.savez(part, **arrays)
+            os.replace(part.name, folder / f"{key}.npz")
+        except BaseException:
+            # a full disk or an interruption leaves nothing behind
+            Path(part.name).unlink(missing_ok=True)
+            raise
     entries = sorted(((path.stat().st_mtime, path) for path in folder.glob("*.npz")), reverse=True)
     total = 0
     for _, path in entries:
