@@ -44,7 +44,7 @@ class Reversed(Hierarchy):
     def smooth_between(self, coarse: int, fine: int, *, bodies: int | None = None) -> LevelMap:
         return self.between(coarse, fine, bodies=bodies)
 
-    def expansion(self, coarse: int) -> Expansion:
+    def expansion(self, coarse: int, *, seed: int = 0) -> Expansion:
         from plisse.hierarchy.expand import MidpointExpansion
 
         step = self.between(coarse, coarse + 1)

@@ -117,12 +117,6 @@ def test_a_pattern_with_seams_is_kept(tmp_path: Path) -> None:
     assert state.converged
 
 
-def test_levels_that_cannot_be_refined_yet_say_so_before_anything_is_simulated() -> None:
-    session = make(SCENES["cloth on a ball"])
-    with pytest.raises(SceneError, match=r"not yet be refined.*--preview-only"):
-        session.ladder.hierarchy.expansion(0)
-
-
 def test_the_same_preview_whatever_the_levels_in_between() -> None:
     few, many = (make(SCENES["cloth on a ball"], levels=levels) for levels in ([150], [150, 300, 600]))
     a, b = (session.ladder.geometry(0).shells[0] for session in (few, many))

@@ -35,6 +35,11 @@ class PlaneContact(ContactPotential):
         self.vertices, self._stiffness = vertices, kappa * area
         self._dhat, self._offset = dhat, offset
 
+    @property
+    def plane(self) -> Floats:
+        """Unit normal and distance from the origin [m], shape (4,)."""
+        return np.append(self._n, self.level)
+
     def gaps(self, x: Floats) -> Floats:
         """Distances [m] of the vertices above the plane."""
         return np.asarray(x[self.vertices] @ self._n - self.level)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from plisse.core.arrays import Floats, Ints, Longs
-from plisse.core.errors import SceneError
-from plisse.core.mesh import Mesh
+from plisse.core.mesh import Mesh, concatenate
 from plisse.hierarchy.baselines import affine_map, intrinsic_map
 from plisse.hierarchy.decimate import Decimation
 from plisse.hierarchy.expand import Expansion
@@ -18,6 +17,8 @@ from plisse.hierarchy.keeping import decimate_once
 from plisse.hierarchy.maps import LevelMap, LinearMap, identity
 from plisse.hierarchy.misses import Miss
 from plisse.hierarchy.shell_map import ShellMap
+from plisse.hierarchy.split_expansion import SplitExpansion
+from plisse.hierarchy.splits import OfBody, Splits, find_splits
 from plisse.hierarchy.together import put_together
 
 LEAST = 4  # vertices that a body keeps on every level
@@ -101,6 +102,7 @@ class Decimated(Hierarchy):
             for level in range(plan.levels)
         )
         self._between: dict[tuple[int, int, int], LevelMap] = {}
+        self._splits: dict[int, Splits] = {}
 
     @property
     def bodies(self) -> tuple[Coarsened | None, ...]:
@@ -132,11 +134,19 @@ class Decimated(Hierarchy):
     def smooth_between(self, coarse: int, fine: int, *, bodies: int | None = None) -> LevelMap:
         return self.between(coarse, fine, bodies=bodies)
 
-    def expansion(self, coarse: int) -> Expansion:
-        raise SceneError(
-            "Levels that are made by decimation can be previewed, but not yet be refined: run level 0 with "
-            "--preview-only, or the finest mesh alone with --set hierarchy.method=direct."
-        )
+    def expansion(self, coarse: int, *, seed: int = 0) -> Expansion:
+        if coarse not in self._splits:
+            each = zip(self._bodies, self.levels[coarse + 1], strict=True)
+            self._splits[coarse] = find_splits(
+                [
+                    OfBody(mesh)
+                    if body is None
+                    else OfBody(mesh, body.decimation, body.at[coarse], body.at[coarse + 1])
+                    for body, mesh in each
+                ]
+            )
+        fine, _ = concatenate(self.levels[coarse + 1])
+        return SplitExpansion(self._splits[coarse], self.between(coarse, coarse + 1), fine.triangles, seed=seed)
 
 
 def _coarsen(mesh: Mesh, rule: str | None, groups: Sequence[Ints], parts: Sequence[float]) -> Coarsened | None:

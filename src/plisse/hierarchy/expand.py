@@ -76,21 +76,29 @@ class MidpointExpansion(Expansion):
     ) -> Generator[Floats, None, Start]:
         x = frozen(self._midpoints(x))
         wanted = x if target is None else target
-        problem = make_problem(x)
         yield x
-        moving = (problem.free & self._midpoints.new, problem.free)
-        for relieved in relieve_strain(problem, newton, clock, x, wanted, moving, h=h):
-            x = relieved
-            yield x
-        if problem.strain_limit is not None and problem.strain_limit.broken(x).any():
-            raise SceneError(
-                f"Level {problem.level} cannot be brought below the strain limit from level {problem.level - 1}: raise "
-                'strain_limit, or use hierarchy.prolongation = "linear".'
-            )
-        p = np.where(problem.free[:, None], wanted - x, 0.0)
-        x = advance(problem.potentials, x, p) if p.any() else x
+        return (yield from finish_start(make_problem(x), newton, clock, x, wanted, self._midpoints.new, h=h))
+
+
+def finish_start(
+    problem: Problem, newton: Newton, clock: Clock, x: Floats, wanted: Floats, new: Bools, *, h: float
+) -> Generator[Floats, None, Start]:
+    """From positions x (n, 3) [m] without intersections to a feasible start: strain relief, then as far as wanted.
+
+    new: vertices (n,) that the coarse level does not have, which move first.
+    """
+    for relieved in relieve_strain(problem, newton, clock, x, wanted, (problem.free & new, problem.free), h=h):
+        x = relieved
         yield x
-        return Start(problem, x, wanted)
+    if problem.strain_limit is not None and problem.strain_limit.broken(x).any():
+        raise SceneError(
+            f"Level {problem.level} cannot be brought below the strain limit from level {problem.level - 1}: raise "
+            'strain_limit, or use hierarchy.prolongation = "linear".'
+        )
+    p = np.where(problem.free[:, None], wanted - x, 0.0)
+    x = advance(problem.potentials, x, p) if p.any() else x
+    yield x
+    return Start(problem, x, wanted)
 
 
 def advance(potentials: Sequence[Potential], x: Floats, p: Floats) -> Floats:

@@ -43,8 +43,8 @@ class Hierarchy(ABC):
         return ()
 
     @abstractmethod
-    def expansion(self, coarse: int) -> Expansion:
-        """How a feasible state of a level becomes one of the next finer level."""
+    def expansion(self, coarse: int, *, seed: int = 0) -> Expansion:
+        """How a feasible state of a level becomes one of the next finer level; seed: of what is random in it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -62,7 +62,7 @@ class Subdivision(Hierarchy):
             self._between[key] = result
         return self._between[key]
 
-    def expansion(self, coarse: int) -> Expansion:
+    def expansion(self, coarse: int, *, seed: int = 0) -> Expansion:
         return MidpointExpansion(side_by_side([step.along for step in self._maps[coarse]]))
 
 

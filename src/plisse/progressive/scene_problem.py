@@ -29,6 +29,8 @@ from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Track, transform_points
 from plisse.solve.problem import Problem, Scripted
 
+ROUNDING = 1e-9  # of places, as a part of the scene's extent
+
 
 @dataclass(frozen=True, eq=False)
 class Finer:
@@ -236,12 +238,13 @@ def _prescribe(
     scene: Scene, geometry: Geometry, bodies: Bodies, placed: Floats, x0: Floats
 ) -> tuple[np.ndarray, list[Scripted]]:
     """Free vertices (n,), and those that follow keyframes or a track."""
-    free, scripted = bodies.is_simulated.copy(), list[Scripted]()
+    free, scripted, extent = bodies.is_simulated.copy(), list[Scripted](), float(np.abs(placed).max(initial=0.0))
     for shell, pins, first in zip(scene.shells, geometry.pins, bodies.starts, strict=False):
         for pin, vertices in zip(shell.pins, pins, strict=True):
             chosen = (vertices + first).astype(np.int32)
             free[chosen] = False
-            if pin.motion:
+            # a finer level's that found no room where it is held has to be led there
+            if pin.motion or not np.allclose(x0[chosen], placed[chosen], rtol=0.0, atol=ROUNDING * extent):
                 scripted.append(_follow(chosen, placed[chosen], pin, shell))
     solids = [collider for collider in scene.colliders if collider.mesh is not None]
     spans = zip(bodies.starts[bodies.simulated :], bodies.starts[bodies.simulated + 1 :], strict=False)
@@ -251,6 +254,16 @@ def _prescribe(
         if collider.motion or track is not None or not np.array_equal(x0[vertices], placed[vertices]):
             scripted.append(_follow(vertices, placed[vertices], collider, collider, track))
     return free, scripted
+
+
+def hold(scene: Scene, geometry: Geometry, x: Floats, t: float) -> Floats:
+    """x (n, 3) [m] with everything that is not free where it is held, or led to at time t [s]."""
+    placed = geometry.placed
+    free, scripted = _prescribe(scene, geometry, lay_out_scene(scene, geometry), placed, placed)
+    out = np.where(free[:, None], x, placed)
+    for entry in scripted:
+        out[entry.vertices] = entry.at(t)
+    return out
 
 
 def _follow(

@@ -21,7 +21,7 @@ from plisse.progressive.integrators import INTEGRATORS, Integrator, Statics
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.march import Pace, march, recall
 from plisse.progressive.rest import Aim, Rest
-from plisse.progressive.scene_problem import Extra, SceneProblem, lay_out_scene
+from plisse.progressive.scene_problem import Extra, SceneProblem, hold, lay_out_scene
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 from plisse.solve.newton import Newton, make_newton
@@ -230,11 +230,14 @@ class Session:
         hierarchy, h = self.ladder.hierarchy, self.ladder.h
         progressive = self.scene.hierarchy.method == "progressive"
         target = hierarchy.between(level - 1, level)(below.x) if progressive else None
+        if target is not None and hierarchy.given > 0:
+            # a fine vertex that is held need not lie where its coarse triangle would have it
+            target = hold(self.scene, self.ladder.geometry(level), target, below.time)
 
         def make_problem(x: Floats) -> SceneProblem:
             return self.ladder.problem(level, start=x)
 
-        expansion = hierarchy.expansion(level - 1)
+        expansion = hierarchy.expansion(level - 1, seed=self.scene.seed)
         steps = expansion(below.x, target, make_problem, self.newton, self.clock, h=h)
         while True:
             try:
