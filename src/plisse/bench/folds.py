@@ -72,7 +72,7 @@ def _bend(kind: str, X: Floats, rng: np.random.Generator) -> Floats:
         return np.stack((0.4 * u, v * np.cos(angle), v * np.sin(angle)), axis=1)
     x = X.copy()
     if kind != "roll":
-        x = _pleat(x, rng.integers(2, 6))
+        x = _pleat(x, int(rng.integers(2, 6)))
     if kind != "pleats":
         turns = rng.uniform(1.2, 3.0)
         angle, thick = 2.0 * np.pi * turns * (x[:, 1] + 0.5), np.ptp(x[:, 2])

@@ -197,6 +197,13 @@ class SceneProblem(Problem):
             *(PlaneContact(*plane, movable, area, kappa=kappa, dhat=dhat, offset=offset) for plane in planes),
         ]
 
+    @property
+    def firmness(self) -> float:
+        """Rise of the reference pressure over the barrier's reach, on a vertex's mean area [N/m]."""
+        settings = self.scene.contact
+        assert settings.stiffness is not None and settings.dhat is not None
+        return settings.stiffness / settings.dhat * float(self.shells.vertex_areas.mean()) if settings.enabled else 0.0
+
     def check_distances(self) -> None:
         """Raises SceneError unless every pair starts farther apart than the offset."""
         offset, x = self.scene.contact.offset, self.x0

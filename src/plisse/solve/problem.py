@@ -102,6 +102,11 @@ class Problem:
         return float(np.sqrt(((x - self.prescribed(x, t)) ** 2).sum(axis=1).max(initial=0.0)))
 
     @property
+    def firmness(self) -> float:
+        """How stiff contact is about a vertex [N/m], 0 where nothing touches."""
+        return 0.0
+
+    @property
     def simulated_triangles(self) -> int:
         """Triangles of the simulated bodies' surfaces."""
         if self.surface is None:
@@ -138,11 +143,12 @@ def force_balance(problem: Problem, x: Floats, lagged: Sequence[Potential], cloc
     forces = Sum(parts, clock).gradient(x)
     open_load, closed_load = Sum(parts, clock).load(x)
     load = open_load if open_load > 0.0 else closed_load
+    # what is led loads the bodies, too
+    load = max(load, float(np.linalg.norm(forces[problem.is_scripted], axis=1).sum()))
     if load == 0.0:
-        # nothing but handles: what they pull with is the load, but a pull that moves the bodies by less than the reach
-        # within a second is rounding
-        held = problem.bodies.is_simulated & ~problem.free
+        # nothing but what holds: its pull is the load, but one that moves the bodies by less than the reach within a
+        # second is rounding
         least = float(problem.mass.sum()) * problem.reach if np.isfinite(problem.reach) else 0.0
-        load = max(float(np.linalg.norm(forces[held], axis=1).sum()), least)
+        load = max(float(np.linalg.norm(forces[~problem.free], axis=1).sum()), least)
     resultant = float(np.linalg.norm(forces[problem.free].sum(axis=0)))
     return resultant / load if load > 0.0 else resultant
