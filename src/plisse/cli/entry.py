@@ -65,6 +65,10 @@ def build_parser() -> argparse.ArgumentParser:
     refine.add_argument("--levels", type=_level, metavar="N", help="new number of levels")
     refine.add_argument("--to-level", type=_level, metavar="K", help="the finest level to run")
     refine.add_argument(
+        "--frame", type=_level, action="append", default=[], metavar="N",
+        help="refine this frame of the preview instead of its end, as a run of its own in RUN/frame-N; may be repeated",
+    )  # fmt: skip
+    refine.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE",
         help="change the scene and go back to the preview, from its last state: contact.friction=0.5; "
         "collider.1={...} adds one after collider.0, collider.1= removes it",
@@ -220,19 +224,31 @@ def _run(options: argparse.Namespace) -> int:
 def _refine(options: argparse.Namespace) -> int:
     _allow_threads(options.threads)
     with _interruptions_held():
+        from plisse.runs.frames import frame_folder, refine_frame
         from plisse.runs.run import refine_run
+    common = {
+        "threads": options.threads, "to_level": options.to_level, "check_every": options.check_every,
+        "progress": sys.stderr, "quiet": options.quiet,
+    }  # fmt: skip
+    if options.frame:
+        given = [name for name in ("rest", "tol", "levels", "set") if getattr(options, name)]
+        if given:
+            raise SceneError(
+                f"--frame refines a frame as it is: leave out --{given[0]}, or give it to the run that --frame makes."
+            )
+        codes = [
+            _conclude(refine_frame(options.run, number, **common), frame_folder(options.run, number))
+            for number in options.frame
+        ]
+        return max(codes)
     report = refine_run(
         options.run,
-        threads=options.threads,
         rest=options.rest,
         tol=options.tol,
         levels=options.levels,
-        to_level=options.to_level,
         overrides=options.set,
-        check_every=options.check_every,
         any_size=options.yes,
-        progress=sys.stderr,
-        quiet=options.quiet,
+        **common,
     )
     return _conclude(report, options.run)
 

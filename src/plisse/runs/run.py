@@ -126,17 +126,32 @@ def refine_run(
         session = Session(scene, geometry, threads=threads, load=load)
         if overrides:
             _change(session, store, overrides, any_size=any_size)
-        last = session.finest if to_level is None else to_level
-        stands = max(store.levels(), default=0)
-        if not stands <= last <= session.finest:
-            raise SceneError(
-                f"There is no level {last} to refine to: the run is at level {stands} of 0 to {session.finest}."
-            )
-        _check_levels(session, stands, last)
-        line = _live_line(session, progress, quiet=quiet)
-        run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
         store.write_json("scene.json", scene_to_dict(session.scene))
-        return _carry_out(run, 0, last, going_on=True, line=line, progress=progress)
+        return refine_session(
+            session, store, to_level=to_level, check_every=check_every, progress=progress, quiet=quiet
+        )
+
+
+def refine_session(
+    session: Session,
+    store: RunStore,
+    *,
+    to_level: int | None = None,
+    check_every: int = 10,
+    progress: TextIO | None = None,
+    quiet: bool = False,
+) -> Report:
+    """Climbs from where the folder stands, or else from the state that the session has of level 0."""
+    last = session.finest if to_level is None else to_level
+    stands = max(store.levels(), default=0)
+    if not stands <= last <= session.finest:
+        raise SceneError(
+            f"There is no level {last} to refine to: the run is at level {stands} of 0 to {session.finest}."
+        )
+    _check_levels(session, stands, last)
+    line = _live_line(session, progress, quiet=quiet)
+    run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
+    return _carry_out(run, 0, last, going_on=bool(store.levels()), line=line, progress=progress)
 
 
 def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_size: bool) -> None:

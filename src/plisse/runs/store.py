@@ -104,16 +104,24 @@ class RunStore:
         store = cls(folder)
         with _writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        # the scene goes first and comes last: without it there is no run
-        store.remove(*TOP, *(f"level-*/{name}" for name in OF_LEVEL))
-        store.tidy()
-        for level in folder.glob("level-*"):
-            with suppress(OSError):
-                level.rmdir()  # if nothing of the user's is in it
+        store._clear()
         store._save("geometry.npz", **pack_geometry(geometry))
         store.write_spec(spec)
         store.write_json("scene.json", scene)
         return store
+
+    def _clear(self) -> None:
+        """Removes all files of the run, and of the frames of it that were refined."""
+        # the scene goes first and comes last: without it there is no run
+        self.remove(*TOP, *(f"level-*/{name}" for name in OF_LEVEL))
+        self.tidy()
+        for frame in self.folder.glob("frame-[0-9]*"):
+            if RunStore(frame).exists:
+                RunStore(frame)._clear()
+                RunStore(frame).remove(".lock")
+        for part in (*self.folder.glob("level-*"), *self.folder.glob("frame-[0-9]*")):
+            with suppress(OSError):
+                part.rmdir()  # if nothing of the user's is in it
 
     @classmethod
     def open(cls, folder: Path) -> RunStore:

@@ -1,7 +1,7 @@
 """A scene's surfaces in the world, as plain data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -44,6 +44,10 @@ class Geometry:
         """The tracks of the colliders that are meshes."""
         tracks = self.tracks or (None,) * len(self.colliders)
         return [track for mesh, track in zip(self.colliders, tracks, strict=True) if mesh is not None]
+
+    def stopped(self, t: float) -> "Geometry":
+        """The same with sequences of meshes that stay as they are at time t [s]."""
+        return replace(self, tracks=tuple(None if track is None else track.stopped(t) for track in self.tracks))
 
 
 def scene_size(shells: Sequence[Mesh]) -> float:

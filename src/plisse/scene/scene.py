@@ -15,6 +15,7 @@ from plisse.scene.materials import Material
 from plisse.scene.pins import Pin
 from plisse.scene.presets import DEFAULT_MATERIAL, PRESETS
 from plisse.scene.regions import Region
+from plisse.scene.schedule import stop_motion
 from plisse.scene.settings import Contact, Solver, Time, own_friction
 from plisse.scene.sources import MeshSource, SavedFrame
 
@@ -99,6 +100,13 @@ class Keyed:
         ]
         return (now[0], now[1], now[2]) if len(now) == 3 else now[0]
 
+    def stopped(self, t: float) -> "Keyed":
+        """The keys up to time t [s], and the value of that time as the last one."""
+        if self.times[-1] <= t:
+            return self
+        known = [(time, value) for time, value in zip(self.times, self.values, strict=True) if time < t]
+        return Keyed(self.path, (*(time for time, _ in known), t), (*(value for _, value in known), self.at(t)))
+
 
 @dataclass(frozen=True)
 class Scene(Record):
@@ -163,6 +171,17 @@ class Scene(Record):
         for keyed in self.keyed:
             scene = _replaced(scene, keyed.path, keyed.at(t))
         return scene if isinstance(scene, Scene) else self
+
+    def stopped(self, t: float) -> "Scene":
+        """The scene in which everything that is keyframed stays as it is at time t [s]; sequences of meshes go on."""
+        keyed = tuple(entry.stopped(t) for entry in self.keyed)
+        scene = self.at(t)
+        shells = tuple(
+            replace(shell, pins=tuple(replace(pin, motion=stop_motion(pin.motion, t)) for pin in shell.pins))
+            for shell in scene.shells
+        )
+        colliders = tuple(replace(each, motion=stop_motion(each.motion, t)) for each in scene.colliders)
+        return replace(scene, shells=shells, colliders=colliders, keyed=keyed)
 
 
 def _replaced(place: Any, path: tuple[str | int, ...], value: Any) -> Any:

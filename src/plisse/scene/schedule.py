@@ -58,11 +58,16 @@ def rotation(degrees: Sequence[float] | Floats) -> Floats:
 
 def pose(motion: Sequence[Keyframe], t: float) -> tuple[Floats, Floats, Floats]:
     """Rotation (3, 3), translation [m] (3,) and scale factors (3,) at time t [s]."""
+    now = _interpolate(motion, t)
+    return rotation(now[3:6]), now[:3], now[6:]
+
+
+def _interpolate(motion: Sequence[Keyframe], t: float) -> Floats:
+    """Translation [m], angles [degrees] and scale factors at time t [s], shape (9,)."""
     keys = motion if motion and motion[0].time == 0 else (Keyframe(0.0), *motion)
     times = [key.time for key in keys]
     rows = np.array([(*key.translate, *key.rotate, *key.scale) for key in keys])
-    now = np.array([np.interp(t, times, column) for column in rows.T])
-    return rotation(now[3:6]), now[:3], now[6:]
+    return np.array([np.interp(t, times, column) for column in rows.T])
 
 
 def transform_points(
@@ -74,6 +79,15 @@ def transform_points(
     turn, shift, scale = pose(motion, t)
     center = np.asarray(pivot, dtype=np.float64)
     return np.ascontiguousarray(((X - center) * scale) @ turn.T + (center + shift))
+
+
+def stop_motion(motion: Sequence[Keyframe], t: float) -> tuple[Keyframe, ...]:
+    """The keys up to time t [s], and the pose of that time as the last one; one that has ended is as it was."""
+    if not motion or motion[-1].time <= t:
+        return tuple(motion)
+    now = _interpolate(motion, t).tolist()
+    last = Keyframe(t, (now[0], now[1], now[2]), (now[3], now[4], now[5]), (now[6], now[7], now[8]))
+    return (*(key for key in motion if key.time < t), last)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +105,9 @@ class Track:
         begin, end = self.times[after - 1 : after + 1]
         part = (t - begin) / (end - begin)
         return np.asarray((1.0 - part) * self.positions[after - 1] + part * self.positions[after])
+
+    def stopped(self, t: float) -> "Track":
+        """The samples up to time t [s], and the positions of that time as the last one."""
+        before = self.times < t
+        times, positions = np.append(self.times[before], t), np.concatenate((self.positions[before], self.at(t)[None]))
+        return Track(times, positions)

@@ -1,0 +1,70 @@
+"""Frames of a preview, each refined as a run of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from plisse.core.errors import SceneError
+from plisse.core.potential import frozen
+from plisse.core.state import State
+from plisse.core.version import __version__
+from plisse.loading.scene_file import scene_to_dict
+from plisse.progressive.report import Report
+from plisse.progressive.session import Session
+from plisse.runs.run import refine_run, refine_session
+from plisse.runs.store import RunSpec, RunStore, lock_run
+
+
+def frame_folder(folder: Path, number: int) -> Path:
+    """Where a frame of a run is refined."""
+    return folder / f"frame-{number:04d}"
+
+
+def refine_frame(folder: str | Path, number: int, *, threads: int, **options: Any) -> Report:
+    """Refines one frame of a preview: everything that is keyframed stays as it is there. [Zhang2023] figure 2.
+
+    It becomes a run of its own in the run's folder, which goes on where it is when it is asked for again. options: as
+    `refine_run` has them.
+    """
+    folder = Path(folder)
+    own = frame_folder(folder, number)
+    if RunStore(own).exists:
+        return refine_run(own, threads=threads, **options)
+    store = RunStore.open(folder)
+    scene, t = store.read_scene(), _time_of(store, number)
+    geometry = store.read_geometry().stopped(t)
+    scene = scene.stopped(t)
+    spec = store.read_spec()
+    session = Session(scene, geometry, threads=threads)
+    x = frozen(store.read_frame(0, number))
+    session.grid.put(State(0, 0, t, x, np.zeros_like(x)))
+    with lock_run(own):
+        made = RunStore.create(
+            own, scene_to_dict(session.scene), geometry, replace(_fresh(spec, threads), base=spec.base)
+        )
+        return refine_session(session, made, **options)
+
+
+def _fresh(spec: RunSpec, threads: int) -> RunSpec:
+    return RunSpec(__version__, "running", threads, 0, spec.open)
+
+
+def _time_of(store: RunStore, number: int) -> float:
+    """Time [s] of a frame of level 0."""
+    known = store.frames(0)
+    at = store.read_checkpoint(0)
+    if at is None or not known:
+        raise SceneError(f"{store.folder} has no preview yet: run its level 0 first.")
+    if number not in known:
+        raise SceneError(
+            f"{store.folder} has no frame {number} of level 0: choose from 0 to {known[-1]}, and give time.frame_every "
+            "to have more of them."
+        )
+    for entry in store.read_steps(0, at.state.step):
+        if entry["frame"] == number:
+            return float(entry["time"])
+    return 0.0 if number == 0 else at.state.time
