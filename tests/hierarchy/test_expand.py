@@ -14,7 +14,7 @@ from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock, frozen
 from plisse.core.state import State
-from plisse.hierarchy.expand import advance
+from plisse.hierarchy.advance import advance
 from plisse.kernels.threads import use_threads
 from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.ladder import Ladder

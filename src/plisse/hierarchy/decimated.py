@@ -145,8 +145,10 @@ class Decimated(Hierarchy):
                     for body, mesh in each
                 ]
             )
-        fine, _ = concatenate(self.levels[coarse + 1])
-        return SplitExpansion(self._splits[coarse], self.between(coarse, coarse + 1), fine.triangles, seed=seed)
+        fine, between = concatenate(self.levels[coarse + 1])[0].triangles, self.between(coarse, coarse + 1)
+        coarsened = [mesh for mesh, body in zip(self.levels[coarse], self._bodies, strict=True) if body is not None]
+        edge = float(np.concatenate([mesh.edge_lengths for mesh in coarsened]).mean()) if coarsened else np.inf
+        return SplitExpansion(self._splits[coarse], between, fine, edge=edge, seed=seed)
 
 
 def _coarsen(mesh: Mesh, rule: str | None, groups: Sequence[Ints], parts: Sequence[float]) -> Coarsened | None:

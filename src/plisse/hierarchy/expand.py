@@ -10,15 +10,13 @@ import numpy as np
 
 from plisse.core.arrays import Bools, Floats
 from plisse.core.errors import SceneError
-from plisse.core.potential import Clock, Potential, Sum, frozen
+from plisse.core.potential import Clock, Sum, frozen
 from plisse.energies.inertia import Inertia
+from plisse.hierarchy.advance import advance, filtering
 from plisse.hierarchy.maps import LinearMap
 from plisse.solve.newton import Newton
 from plisse.solve.problem import Problem
 
-ROUNDS = 12  # of going on with fewer vertices
-TOGETHER = 2.0  # stencils that allow less than this multiple of the step are frozen with the limiting one
-NEARLY = 0.05  # and those that allow less than so much more of the way
 PATIENCE = 20  # Newton iterations of the strain relief that may pass without mending a triangle
 RELIEF = 10.0  # stiffness that pulls triangles back to their rest shape, in units of the strain limit's
 
@@ -76,14 +74,19 @@ class MidpointExpansion(Expansion):
     ) -> Generator[Floats, None, Start]:
         x = frozen(self._midpoints(x))
         wanted = x if target is None else target
+        problem = make_problem(x)
         yield x
-        return (yield from finish_start(make_problem(x), newton, clock, x, wanted, self._midpoints.new, h=h))
+        x = yield from below_limit(problem, newton, clock, x, wanted, self._midpoints.new, h=h)
+        p = np.where(problem.free[:, None], wanted - x, 0.0)
+        x = advance(problem.potentials, x, p) if p.any() else x
+        yield x
+        return Start(problem, x, wanted)
 
 
-def finish_start(
+def below_limit(
     problem: Problem, newton: Newton, clock: Clock, x: Floats, wanted: Floats, new: Bools, *, h: float
-) -> Generator[Floats, None, Start]:
-    """From positions x (n, 3) [m] without intersections to a feasible start: strain relief, then as far as wanted.
+) -> Generator[Floats, None, Floats]:
+    """Positions without a triangle over its strain limit from x (n, 3) [m], near those wanted.
 
     new: vertices (n,) that the coarse level does not have, which move first.
     """
@@ -95,32 +98,7 @@ def finish_start(
             f"Level {problem.level} cannot be brought below the strain limit from level {problem.level - 1}: raise "
             'strain_limit, or use hierarchy.prolongation = "linear".'
         )
-    p = np.where(problem.free[:, None], wanted - x, 0.0)
-    x = advance(problem.potentials, x, p) if p.any() else x
-    yield x
-    return Start(problem, x, wanted)
-
-
-def advance(potentials: Sequence[Potential], x: Floats, p: Floats) -> Floats:
-    """As far along p as the potentials let each vertex go: those that limit a step stay behind, the others continue."""
-    for _ in range(ROUNDS):
-        limits = [(part, part.limits(x, p)) for part in filtering(potentials)]
-        found = [pair for _, pairs in limits for pair in pairs]
-        # what sets no limit stencil by stencil may still set one for all
-        steps = [part.max_step(x, p) for part, pairs in limits if not pairs]
-        step = min([1.0, *steps, *(float(allowed.min(initial=1.0)) for _, allowed in found)])
-        x = frozen(x + step * p)
-        if step == 1.0:
-            break
-        p = (1.0 - step) * p
-        for nodes, allowed in found:
-            p[nodes[allowed < min(1.0, TOGETHER * step + NEARLY)]] = 0.0
     return x
-
-
-def filtering(potentials: Sequence[Potential]) -> list[Potential]:
-    """Those that limit a step, and so must never be crossed: contact, strain limits, a user's own barriers."""
-    return [part for part in potentials if type(part).max_step is not Potential.max_step]
 
 
 def relieve_strain(

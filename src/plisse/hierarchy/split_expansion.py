@@ -12,8 +12,9 @@ from plisse.contact.plane import PlaneContact
 from plisse.core.arrays import Bools, Floats, Ints, Longs
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock, frozen
-from plisse.hierarchy.expand import Expansion, Start, finish_start
+from plisse.hierarchy.expand import Expansion, Start, below_limit
 from plisse.hierarchy.maps import LevelMap
+from plisse.hierarchy.relax import relax_locally, relax_target
 from plisse.hierarchy.splits import Splits
 from plisse.kernels.crossing import Clearance, Scenery
 from plisse.kernels.split import ARRIVED, STUCK, WAITS, Growing, fill, move_on, split_batch
@@ -42,11 +43,11 @@ class SplitExpansion(Expansion):
     nothing in the way, so that most splits are made where they are wanted, at once; ways are not followed, and no
     common gap has to be respected by all. A split that finds no room on the way to its targets takes the printed
     random directions. Splits of a batch are made one after the other, each against what the others have left.
-    seed: of the random directions.
+    edge: mean length of the coarse level's [m]; seed: of the random directions.
     """
 
-    def __init__(self, splits: Splits, between: LevelMap, fine: Ints, *, seed: int) -> None:
-        self._splits, self._between, self._fine, self._seed = splits, between, fine, seed
+    def __init__(self, splits: Splits, between: LevelMap, fine: Ints, *, edge: float, seed: int) -> None:
+        self._splits, self._between, self._fine, self._edge, self._seed = splits, between, fine, edge, seed
         self.tally = Tally()
 
     def __call__(
@@ -60,18 +61,23 @@ class SplitExpansion(Expansion):
         h: float,
     ) -> Generator[Floats, None, Start]:
         wanted = frozen(self._between.linear(x) if target is None else target)
-        problem, x_coarse, x = make_problem(wanted), x, wanted
+        problem = make_problem(wanted)
+        near = relax_target(problem, newton, clock, wanted, self._edge)
+        yield wanted
+        x_coarse, x, behind = x, near, np.zeros(len(near), bool)
         if problem.barrier is not None:
             planes = [part for part in problem.contact_parts if isinstance(part, PlaneContact)]
             scenery = make_scenery(problem.barrier.surface, planes)
-            mesh = make_growing(self._splits, x_coarse, wanted, self._fine)
+            mesh = make_growing(self._splits, x_coarse, near, self._fine)
             for _ in grow(mesh, scenery, self._splits, self.tally, seed=self._seed):
                 yield wanted
             if not mesh.there.all():
                 self._refuse(mesh, problem)
-            x = frozen(mesh.x)
+            x, behind = frozen(mesh.x), (mesh.x != near).any(axis=1)
             problem = make_problem(x)
-        return (yield from finish_start(problem, newton, clock, x, wanted, self._between.new, h=h))
+            x = yield from relax_locally(problem, newton, clock, x, behind, h=h)
+        x = yield from below_limit(problem, newton, clock, x, wanted, self._between.new, h=h)
+        return Start(problem, x, wanted)
 
     def _refuse(self, mesh: Growing, problem: Problem) -> None:
         """Says which vertex finds no place."""

@@ -204,6 +204,13 @@ class SceneProblem(Problem):
         assert settings.stiffness is not None and settings.dhat is not None
         return settings.stiffness / settings.dhat * float(self.shells.vertex_areas.mean()) if settings.enabled else 0.0
 
+    @property
+    def stretch_work(self) -> Floats:
+        model, out = self.model, np.zeros(self.bodies.n)
+        per_corner = np.repeat(model.mesh.triangle_areas * model.E * model.thickness / 3.0, 3)
+        out[: model.n] = np.bincount(model.mesh.triangles.ravel(), per_corner, minlength=model.n)
+        return out
+
     def check_distances(self) -> None:
         """Raises SceneError unless every pair starts farther apart than the offset."""
         offset, x = self.scene.contact.offset, self.x0

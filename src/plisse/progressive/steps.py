@@ -10,7 +10,7 @@ import numpy as np
 from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
-from plisse.hierarchy.expand import filtering
+from plisse.hierarchy.advance import filtering
 from plisse.progressive.rest import EXACT_MOST, EXACT_RESIDUAL, NEAR, Rest, farthest
 from plisse.solve.curvature import Curvature
 from plisse.solve.newton import Iterate, Newton

@@ -107,6 +107,11 @@ class Problem:
         return 0.0
 
     @property
+    def stretch_work(self) -> Floats:
+        """E τ A about each vertex [J], (n,): twice the work that stretches it to twice its length, were it linear."""
+        return np.zeros(len(self.x0))
+
+    @property
     def simulated_triangles(self) -> int:
         """Triangles of the simulated bodies' surfaces."""
         if self.surface is None:
