@@ -11,6 +11,7 @@ from collections.abc import Generator
 
 import numpy as np
 
+from plisse.contact.barrier import Barrier
 from plisse.contact.touching import ContactPotential
 from plisse.core.arrays import Bools, Floats
 from plisse.core.potential import Clock, Potential, Sum, frozen
@@ -23,6 +24,9 @@ SMOOTHING = 5  # Newton iterations without contact
 THIN, WIDE = 0.5, 2.0  # area over that at rest of triangles that are relaxed among others
 RINGS = 2  # of triangles about them that move along
 MOST = 40  # Newton iterations of that
+# Of contact, times what it has otherwise: layers that are strained against each other have to slide until they come
+# free, and can slide by no more than the root of their gap in a step.
+FIRMNESS = 1e3
 GAIN, PATIENCE = 0.02, 3  # part of the energy that so many iterations must gain
 MOSTLY = 0.25  # part of the vertices: where more are concerned, the level itself is the place to relax them
 
@@ -47,15 +51,16 @@ def relax_locally(
 ) -> Generator[Floats, None, Floats]:
     """Feasible positions with less strain about triangles that are thin or wide, and vertices that are behind (n,).
 
-    [Zhang2023] §4.4.3. Differs: all patches at once, and what holds one back does not hold the others; pairs have the
-    stiffness that they have anyway.
+    [Zhang2023] §4.4.3. Differs: all patches at once, and what holds one back does not hold the others; contact is much
+    stiffer from the first iteration on, not in stages.
     """
     free = _around(problem, x, behind) & problem.free
     if not free.any() or free.sum() > MOSTLY * problem.free.sum():
         return x
     limit = problem.strain_limit
     kept = [part for part in problem.eased(0.0).potentials if limit is None or part is not limit]
-    objective = Sum([Inertia(problem.mass, x, h), *kept], clock)
+    parts = [part.firmer(FIRMNESS) if isinstance(part, Barrier) else part for part in kept]
+    objective = Sum([Inertia(problem.mass, x, h), *parts], clock)
     values = list[float]()
     for _ in range(MOST):
         (iterate,) = newton.iterate(objective, frozen(x), free, stop=0.0, max_iterations=1)
