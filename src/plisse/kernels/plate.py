@@ -1,6 +1,5 @@
 """Stencils of plate triangles: the nodes of the hinges around each, and the gradients of its curvatures."""
 
-import numpy as np
 from numba import prange
 
 from plisse.kernels.jit import parallel_kernel

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from plisse.core.errors import SceneError
-from plisse.core.record import Record, fill_in, number, word
+from plisse.core.record import Record, choice, fill_in, number, word
 from plisse.core.values import Flag
+
+BENDINGS = ("hinge", "plate")
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,12 @@ class Material(Record):
     E_bend: float | None = number(
         "Pa", "Young's modulus in bending; may be keyframed", default=None, shown="`E`", least=0, keyed=True,
         why="bending it would release energy",
+    )  # fmt: skip
+    bending: str = choice(
+        "how a fold's stiffness follows from `E_bend`, `nu` and `thickness`: `\"plate\"`, as that of a plate, "
+        "Eτ³/12(1 − ν²), for moduli from a data sheet; `\"hinge\"`, about 2 to 3 times that, as C-IPC publishes its "
+        "fabrics",
+        BENDINGS, default="hinge", shown="the preset's; without one `\"hinge\"`",
     )  # fmt: skip
     strain_limit: float | None = number(
         None, "largest principal stretch; 1.06 allows 6 %, and `true` means the preset's published limit",
