@@ -245,9 +245,11 @@ def as_matrix(hessian: Hessian, n: int) -> np.ndarray:
     for block in hessian.blocks:
         for nodes, local in zip(block.nodes, block.dense(), strict=True):
             dofs = (3 * nodes[:, None] + np.arange(3)).ravel()
-            np.add.at(H, np.ix_(dofs, dofs), local)
+            H[np.ix_(dofs, dofs)] += local
     if hessian.diagonal is not None:
         H += np.diag(np.repeat(hessian.diagonal, 3))
     for u in hessian.rank_one:
         H += np.outer(u.ravel(), u.ravel())
+    for product in hessian.products:
+        H += np.stack([product(unit.reshape(n, 3)).ravel() for unit in np.eye(3 * n)], axis=1)
     return H

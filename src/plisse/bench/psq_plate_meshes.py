@@ -61,7 +61,7 @@ def sew_tube(mesh: Mesh) -> Mesh:
     kept, triangles = np.unique(place[mesh.triangles], return_inverse=True)
     radius, angle = 0.5 / np.pi, 2.0 * np.pi * X[kept, 0]
     tube = np.column_stack((radius * np.sin(angle), X[kept, 1], -radius * np.cos(angle)))
-    return Mesh(tube, triangles.reshape(-1, 3), rest=X[mesh.triangles])
+    return Mesh(tube, triangles.reshape(-1, 3).astype(np.int32), rest=X[mesh.triangles])
 
 
 def _circle(count: int, radius: float) -> Floats:

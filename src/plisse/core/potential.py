@@ -58,26 +58,6 @@ class OuterBlocks:
 
 
 @dataclass(frozen=True, eq=False)
-class GramBlocks:
-    """Stencil Hessians of rank three, Σ v vᵀ: vectors (m, 3, k, 3), three a stencil.
-
-    A stencil of fewer nodes may name one of them again, where its vectors are zero.
-    """
-
-    nodes: Ints
-    vectors: Floats
-
-    def add(self, pattern: Pattern, slots: Ints, values: Floats) -> None:
-        at = (self.nodes, slots, pattern.free_index, pattern.block_ptr)
-        scatter.add_gram(*at, self.vectors, values, get_num_threads())
-
-    def dense(self) -> Floats:
-        """Full stencil matrices, shape (m, 3k, 3k)."""
-        v = self.vectors.reshape(len(self.nodes), 3, -1)
-        return np.asarray(v.transpose(0, 2, 1) @ v)
-
-
-@dataclass(frozen=True, eq=False)
 class KronBlocks:
     """Stencil Hessians w wᵀ ⊗ M: weights (m, k), symmetric matrices (m, 3, 3) [J/m²]."""
 
@@ -96,7 +76,7 @@ class KronBlocks:
         return np.asarray(full.reshape(m, 3 * k, 3 * k))
 
 
-Blocks = DenseBlocks | OuterBlocks | GramBlocks | KronBlocks
+Blocks = DenseBlocks | OuterBlocks | KronBlocks
 
 
 @dataclass(frozen=True, eq=False)

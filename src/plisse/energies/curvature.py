@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from plisse.core.arrays import Bools, Floats, Longs
 from plisse.core.mesh import Mesh
@@ -17,7 +18,6 @@ from plisse.core.mesh import Mesh
 # how much of exactness is given up where the hinges around an edge hardly tell its curvature: less is not noticed
 # inside of a mesh, more is (1e-2, long thin triangles)
 SLACK = 1e-4
-ROUNDING = 1e-12  # parts of a triangle's largest weight below which a hinge does not matter to it
 OTHERS = ((1, 2), (2, 0), (0, 1))  # the corners from which a triangle's other two sides leave
 
 
@@ -66,12 +66,11 @@ class Sides:
         )
 
 
-def curvature_rows(mesh: Mesh, *, D: Floats, nu: Floats, held: Bools) -> tuple[Longs, Floats]:
-    """Nine hinges of each triangle (m, 9) and rows (m, 3, 9) [√J] with E = Σ ½ ‖rows (θ − θ̄)‖².
+def make_curvature(mesh: Mesh, *, D: Floats, nu: Floats, held: Bools) -> tuple[csr_array, Floats]:
+    """The matrix C (3m, q) [√J] with E = ½ ‖C (θ − θ̄)‖², three rows a triangle, and Σ |CᵀC| over its rows (q,) [J].
 
-    Hinges are those of the triangle and the two others of each of its neighbours; another one of them stands in, with
-    weight zero, for those that do not matter, and −1 where none does. D [J], nu (m,): of the plate. held (m,):
-    triangles that do not bend.
+    D [J], nu (m,): of the plate. held (m,): triangles that do not bend. A triangle's rows are about nine hinges, its
+    own and the two others of each of its neighbours. The sum bounds CᵀC: it takes the absolute values of each triangle.
     """
     sides = Sides.of(mesh)
     first, second = mesh.hinge_half_edges
@@ -89,10 +88,12 @@ def curvature_rows(mesh: Mesh, *, D: Floats, nu: Floats, held: Bools) -> tuple[L
             hinges[triangle, 3 + 2 * corner + k] = sides.hinge.reshape(-1)[_other(other, k)]
     stiffness, axes = np.linalg.eigh(_forms(sides, D, nu, held))
     rows = np.sqrt(np.maximum(stiffness, 0.0))[:, :, None] * (axes.transpose(0, 2, 1) @ angles)
-    size = np.abs(rows).max(axis=1)
-    matters = size > ROUNDING * size.max(axis=1, keepdims=True)
-    hinges = np.where(matters, hinges, -1)
-    return np.where(matters, hinges, hinges.max(axis=1, keepdims=True)), rows * matters[:, None, :]
+    some = hinges >= 0
+    sums = np.abs(rows.transpose(0, 2, 1) @ rows).sum(axis=2)
+    bound = np.asarray(np.bincount(hinges[some], sums[some], minlength=len(first)), float)
+    at = np.broadcast_to(np.arange(3 * len(held)).reshape(-1, 3, 1), rows.shape)
+    entries = np.broadcast_to(hinges[:, None, :], rows.shape)[rows != 0.0]
+    return csr_array((rows[rows != 0.0], (at[rows != 0.0], entries)), shape=(3 * len(held), len(first))), bound
 
 
 def _other(side: Longs, k: int) -> Longs:

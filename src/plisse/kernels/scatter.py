@@ -178,45 +178,6 @@ def _add_outer_in(nodes, slots, free_index, block_ptr, vectors, scale, values, l
 
 
 @parallel_kernel
-def add_gram(nodes, slots, free_index, block_ptr, vectors, values, parts):
-    """Adds Σ v vᵀ over the three stencil vectors v of each stencil, vectors (m, 3, k, 3)."""
-    rows = block_ptr.shape[0] - 1
-    for part in prange(parts):
-        lo, hi = rows * part // parts, rows * (part + 1) // parts
-        _add_gram_in(nodes, slots, free_index, block_ptr, vectors, values, lo, hi)
-
-
-@kernel
-def _add_gram_in(nodes, slots, free_index, block_ptr, vectors, values, lo, hi):
-    k = nodes.shape[1]
-    for s in range(nodes.shape[0]):
-        u, v, w = vectors[s, 0], vectors[s, 1], vectors[s, 2]
-        q = -1
-        for a in range(k):
-            i = free_index[nodes[s, a]]
-            u0, u1, u2 = u[a, 0], u[a, 1], u[a, 2]
-            v0, v1, v2 = v[a, 0], v[a, 1], v[a, 2]
-            w0, w1, w2 = w[a, 0], w[a, 1], w[a, 2]
-            for b in range(a, k):
-                q += 1
-                slot = slots[s, q]
-                if slot < 0:
-                    continue
-                j = free_index[nodes[s, b]]
-                row = min(i, j)
-                if lo <= row < hi:
-                    p0, p1, p2 = u[b, 0], u[b, 1], u[b, 2]
-                    q0, q1, q2 = v[b, 0], v[b, 1], v[b, 2]
-                    r0, r1, r2 = w[b, 0], w[b, 1], w[b, 2]
-                    _add_block(
-                        values, block_ptr, row, slot, i > j,
-                        u0 * p0 + v0 * q0 + w0 * r0, u0 * p1 + v0 * q1 + w0 * r1, u0 * p2 + v0 * q2 + w0 * r2,
-                        u1 * p0 + v1 * q0 + w1 * r0, u1 * p1 + v1 * q1 + w1 * r1, u1 * p2 + v1 * q2 + w1 * r2,
-                        u2 * p0 + v2 * q0 + w2 * r0, u2 * p1 + v2 * q1 + w2 * r1, u2 * p2 + v2 * q2 + w2 * r2,
-                    )  # fmt: skip
-
-
-@parallel_kernel
 def add_kron(nodes, slots, free_index, block_ptr, weights, matrices, values, parts):
     """Adds w wᵀ ⊗ M for stencil weights w (m, k) and symmetric matrices M (m, 3, 3)."""
     rows = block_ptr.shape[0] - 1
