@@ -11,7 +11,7 @@ from plisse.energies.bending import rest_angles
 from plisse.energies.curvature import make_curvature
 from plisse.kernels import hinge
 
-NEAR = 0.5  # where it is above ½, a whole step never goes too far in bending; the less, the farther it goes
+NEAR = 0.6  # part of the row sums: above ½, so that no whole step overshoots by as much as it corrects
 
 
 class Plate(Potential):
@@ -26,7 +26,7 @@ class Plate(Potential):
     E [Pa], nu, thickness [m] are arrays over triangles. held: triangles that cannot bend, as all of their vertices are
     prescribed; the edge of such a part is a clamp. Seams of the rest shape are sewn together flat. Without psd the
     Hessian is exact, mostly a product. With psd it is Σ k ∇θ∇θᵀ over hinges, where k is NEAR times the row sum of the
-    absolute values of E's matrix over θ: as sparse as that of hinges, and no less than half of Gauss–Newton's.
+    absolute values of E's matrix over θ: as sparse as that of hinges, and no less than NEAR times Gauss–Newton's.
     """
 
     def __init__(self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats, held: Bools | None = None) -> None:
