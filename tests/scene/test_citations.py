@@ -77,7 +77,10 @@ def test_without_a_scene_what_all_scenes_use() -> None:
             {"shell": [SHEET | {"material": "denim"}, SHEET | {"material": "cotton"}]},
             {"Zhang2022", "Wang2011", "Penava2014"},
         ),
-        ({"shell": [SHEET | {"material": {"density": 1, "thickness": 1e-3, "E": 1e6, "nu": 0.3}}]}, {"Zhang2022", *PLATE}),
+        (
+            {"shell": [SHEET | {"material": {"density": 1, "thickness": 1e-3, "E": 1e6, "nu": 0.3}}]},
+            {"Zhang2022", *PLATE},
+        ),
     ],
 )  # fmt: skip
 def test_a_scene_cites_what_it_uses(scene: dict[str, Any], keys: set[str]) -> None:
