@@ -11,7 +11,7 @@ from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import CollisionSurface
 from plisse.contact.friction import Friction
 from plisse.contact.plane import PlaneContact
-from plisse.core.arrays import Floats, Ints
+from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.mesh import Mesh
 from plisse.core.potential import Hessian, Potential, Sum
 from plisse.energies.arap import Arap
@@ -19,6 +19,7 @@ from plisse.energies.bending import Bending
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
 from plisse.energies.loads import Gravity, PressureLoad, WindDrag
 from plisse.energies.membrane import Membrane
+from plisse.energies.plate import Plate
 from plisse.energies.strain_limit import StrainLimit
 from plisse.hierarchy.loop import subdivide
 from plisse.progressive.proxy import Prolonged
@@ -57,6 +58,10 @@ SHEET = curved_sheet()
 TUBE = sewn_tube()
 FINER, LOOP = subdivide(SHEET, rule="loop")
 BALL = shapes.sphere(0.2, subdivisions=1)
+# around each of its triangles the same hinges come up several times
+TETRAHEDRON = Mesh(
+    0.2 * np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]), np.array([[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]])
+)
 
 
 def full(mesh: Mesh, value: float, *, hinges: bool = False) -> Floats:
@@ -150,6 +155,11 @@ def make_elastic(mesh: Mesh, k: float) -> list[Potential]:
     return [membrane, Bending(mesh, E=E, nu=nu, thickness=thickness)]
 
 
+def make_plate(mesh: Mesh, k: float, *, held: Bools | None = None) -> Plate:
+    E, nu, thickness = (full(mesh, value) for value in (k, 0.3, 1e-2))
+    return Plate(mesh, E=E, nu=nu, thickness=thickness, held=held)
+
+
 def make_limit(k: float) -> StrainLimit:
     return StrainLimit(
         SHEET, selected=full(SHEET, 1.0) > 0, onset=full(SHEET, 1.0), limit=full(SHEET, 1.3),
@@ -178,6 +188,13 @@ CASES: dict[str, Case] = {
         ),
         crumpled(SHEET, 0.02), exact_projection=False,
     ),
+    "plate": Case(lambda k: make_plate(SHEET, k), crumpled(SHEET, 0.02), exact_projection=False),
+    "plate of a pattern": Case(lambda k: make_plate(TUBE, k), crumpled(TUBE, 0.01), exact_projection=False),
+    "plate with a clamp": Case(
+        lambda k: make_plate(SHEET, k, held=(SHEET.X[SHEET.triangles, 0] < 0.0).all(axis=1)),
+        crumpled(SHEET, 0.02), exact_projection=False,
+    ),
+    "plate, closed": Case(lambda k: make_plate(TETRAHEDRON, k), crumpled(TETRAHEDRON, 0.02), exact_projection=False),
     "tetrahedra": Case(
         lambda k: NeoHookeanTetrahedra(BAR, TETRAHEDRA, E=k, nu=0.3),
         lambda rng: BAR + rng.uniform(-0.01, 0.01, BAR.shape),
@@ -233,4 +250,6 @@ def as_matrix(hessian: Hessian, n: int) -> np.ndarray:
         H += np.diag(np.repeat(hessian.diagonal, 3))
     for u in hessian.rank_one:
         H += np.outer(u.ravel(), u.ravel())
+    for product in hessian.products:
+        H += np.stack([product(unit.reshape(n, 3)).ravel() for unit in np.eye(3 * n)], axis=1)
     return H

@@ -291,7 +291,7 @@ TWO = "hierarchy.levels=2"
 SMALL_BALL = [TWO, "shell.vertices=100", "collider.0.subdivisions=2"]
 MATERIALS = (
     "cotton", "wool", "wool-lycra", "polyester", "rubber", '{preset="paper", thickness=5e-5, E=3e7, E_bend=3e9}',
-    "{density=400, thickness=1.2e-4, E=3e5, nu=0.3, E_bend=1.5e5}",
+    "{density=400, thickness=1.2e-4, E=3e5, nu=0.3, E_bend=1.5e5, bending=\"hinge\"}",
 )  # fmt: skip
 DIAGONALS = ("uniform", "alternating", "jittered", "delaunay", "equilateral")
 STILL_LIFE = ["shell.0.vertices=100", "shell.1.vertices=70", "collider.0.resolution=5", "collider.2.subdivisions=2"]

@@ -114,7 +114,7 @@ def strip(cells: int, length: float, **more: Any) -> SceneProblem:
         {
             "shape": "grid", "width": length, "height": 0.025, "diagonals": "alternating",
             "resolution": [round(10 * length * cells), cells // 4],
-            "material": {"density": 500, "thickness": TAU, "E": 5e6, "nu": 0.0}, **more,
+            "material": {"density": 500, "thickness": TAU, "E": 5e6, "nu": 0.0, "bending": "hinge"}, **more,
         },
         contact=NO_CONTACT, time={"h": 0.1}, solver={"tol": 1e-6},
     )  # fmt: skip

@@ -220,7 +220,9 @@ def cantilever(E_bend: float, density: float, region: Table) -> Floats:
         {
             "shape": "grid", "width": LENGTH + CELL, "height": 4 * CELL, "diagonals": "alternating",
             "resolution": [CELLS + 1, 4], "translate": [LENGTH / 2 - CELL / 2, 0, 0],
-            "material": {"density": density, "thickness": 1e-3, "E": 5e6, "nu": 0.0, "E_bend": E_bend},
+            "material": {
+                "density": density, "thickness": 1e-3, "E": 5e6, "nu": 0.0, "E_bend": E_bend, "bending": "hinge",
+            },
             "pin": [{"box": [[-1, -1, -1], [0, 1, 1]]}], "region": [region],
         },
         contact=NO_CONTACT, time={"h": 0.1}, solver={"tol": 1e-6},

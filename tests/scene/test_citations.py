@@ -14,6 +14,7 @@ import plisse
 from plisse.scene.citations import ALWAYS, read_references
 
 ROOT = Path(__file__).parents[2]
+PLATE = ("Morley1968", "Grinspun2006")
 SHEET = {"shape": "grid", "vertices": 9, "material": "paper"}
 LEVELS = {"levels": 3}
 
@@ -57,6 +58,10 @@ def test_without_a_scene_what_all_scenes_use() -> None:
         ({"shell": [SHEET], "hierarchy": LEVELS | {"method": "cascadic"}}, {"Zhang2022", "Umetani2011"}),
         ({"shell": [SHEET], "hierarchy": {"method": "plain"}}, set()),
         (
+            {"shell": [SHEET | {"material": {"preset": "paper", "bending": "plate"}}]},
+            {"Zhang2022", *PLATE},
+        ),
+        (
             {"shell": [SHEET | {"shape": "dome", "vertices": 50}], "hierarchy": LEVELS},
             {"Zhang2022", "Pipkin1986", "Loop1987"},
         ),
@@ -72,7 +77,10 @@ def test_without_a_scene_what_all_scenes_use() -> None:
             {"shell": [SHEET | {"material": "denim"}, SHEET | {"material": "cotton"}]},
             {"Zhang2022", "Wang2011", "Penava2014"},
         ),
-        ({"shell": [SHEET | {"material": {"density": 1, "thickness": 1e-3, "E": 1e6, "nu": 0.3}}]}, {"Zhang2022"}),
+        (
+            {"shell": [SHEET | {"material": {"density": 1, "thickness": 1e-3, "E": 1e6, "nu": 0.3}}]},
+            {"Zhang2022", *PLATE},
+        ),
     ],
 )  # fmt: skip
 def test_a_scene_cites_what_it_uses(scene: dict[str, Any], keys: set[str]) -> None:

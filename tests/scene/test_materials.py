@@ -38,6 +38,8 @@ def test_bending_modulus_of_its_own():
         ({"nu": 0.6}, "nu"),
         ({"nu": -1}, "nu"),
         ({"E_bend": -1}, "E_bend"),
+        ({"bending": "plates"}, 'bending must be one of "hinge", "plate", not .plates. .did you mean "plate"'),
+        ({"bending": 3}, "bending"),
         ({"strain_limit": 0.9}, "strain_limit"),
         ({"strain_limit": 1.05, "strain_onset": 1.05}, "strain_onset"),
         ({"strain_onset": 0.9}, "strain_onset"),

@@ -106,7 +106,7 @@ def cusick_scene(material: Material, *, rings: int = RINGS, levels: int = LEVELS
         raise SceneError(f"The drape test needs a number of rings that is a multiple of 5, not {rings}.")
     values = {
         key: getattr(material, key)
-        for key in ("density", "thickness", "E", "nu", "E_bend", "name")
+        for key in ("density", "thickness", "E", "nu", "E_bend", "bending", "name")
         if getattr(material, key) is not None
     }
     thick = 4e-3

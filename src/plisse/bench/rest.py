@@ -53,7 +53,7 @@ def example(name: str, *sets: str) -> Scene:
 
 def drape(size: float, levels: int = 2) -> Scene:
     """A square of this width on a ball; all of it scales, and the material with it."""
-    cloth = {"density": 472.64, "thickness": 0.318e-3 * size, "E": 0.821e6 * size, "nu": 0.243}
+    cloth = {"density": 472.64, "thickness": 0.318e-3 * size, "E": 0.821e6 * size, "nu": 0.243, "bending": "hinge"}
     ball = {"shape": "sphere", "radius": 0.3 * size, "subdivisions": 4, "translate": [0, 0, -0.31 * size]}
     table = {
         "shell": [{"shape": "grid", "width": size, "height": size, "vertices": 800, "material": cloth}],
@@ -88,7 +88,7 @@ def strip(shortening: float = 0.02, *, leave_saddles: bool = True) -> Scene:
         {"box": [[x - 1e-4, -1, -1], [x + 1e-4, 1, 1]], "motion": [{"time": 3, "translate": [-np.sign(x) * way, 0, 0]}]}
         for x in (-0.15, 0.15)
     ]
-    plastic = {"density": 1000, "thickness": 0.5e-3, "E": 2e9, "nu": 0.3}
+    plastic = {"density": 1000, "thickness": 0.5e-3, "E": 2e9, "nu": 0.3, "bending": "hinge"}
     sheet = {"shape": "grid", "width": 0.3, "height": 0.05, "resolution": [48, 8], "diagonals": "alternating"}
     return scene_from_dict(
         {"gravity": [0, 0, 0], "shell": [sheet | {"material": plastic, "pin": pins}],
@@ -97,9 +97,9 @@ def strip(shortening: float = 0.02, *, leave_saddles: bool = True) -> Scene:
 
 
 CANTILEVERS: dict[str, Table] = {
-    "paper": {"density": 800, "thickness": 0.1e-3, "E": 3e9, "nu": 0.3},
-    "cotton": {"density": 472.64, "thickness": 0.318e-3, "E": 0.821e6, "nu": 0.243},
-    "steel": {"density": 7850, "thickness": 0.2e-3, "E": 2e11, "nu": 0.3},
+    "paper": {"density": 800, "thickness": 0.1e-3, "E": 3e9, "nu": 0.3, "bending": "hinge"},
+    "cotton": {"density": 472.64, "thickness": 0.318e-3, "E": 0.821e6, "nu": 0.243, "bending": "hinge"},
+    "steel": {"density": 7850, "thickness": 0.2e-3, "E": 2e11, "nu": 0.3, "bending": "hinge"},
 }
 
 

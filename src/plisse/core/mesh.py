@@ -94,13 +94,16 @@ class Mesh:
         (v0, v1) is the shared edge as the first triangle walks it, v2 the first triangle's opposite vertex,
         v3 the second's; so (v0, v1, v2) and (v1, v0, v3) are the two triangles.
         """
-        first, second = self._interior_pairs
+        first, second = self.hinge_half_edges
         wings = (self._ends(first), self._opposite(first), self._opposite(second))
         return np.ascontiguousarray(np.column_stack(wings))
 
     @cached_property
-    def _interior_pairs(self) -> tuple[Longs, Longs]:
-        """Both half-edges of every edge that has exactly two, each of shape (q,)."""
+    def hinge_half_edges(self) -> tuple[Longs, Longs]:
+        """Both half-edges of every edge that has exactly two, in the order of `hinges`, each of shape (q,).
+
+        Half-edge 3t + c is the side of triangle t that leaves its corner c.
+        """
         order, starts = self._half_edges
         first = starts[:-1][np.diff(starts) == 2]
         return order[first], order[first + 1]
@@ -113,7 +116,7 @@ class Mesh:
         corners = self.rest_corners.reshape(-1, 3)
         first, second = (
             corners[np.column_stack((half_edges, _next(half_edges), _next(_next(half_edges))))]
-            for half_edges in self._interior_pairs
+            for half_edges in self.hinge_half_edges
         )
         # the second triangle walks the edge the other way
         return first, second[:, (1, 0, 2)]
@@ -301,7 +304,7 @@ def _find_bad_edges(mesh: Mesh, names: Names) -> Iterator[Flaw]:
             f"{names.vertex(j)}",
             "split or remove the extra triangles",
         )
-    first, second = (mesh._ends(half_edges) for half_edges in mesh._interior_pairs)
+    first, second = (mesh._ends(half_edges) for half_edges in mesh.hinge_half_edges)
     alike = first[:, 0] == second[:, 0]
     if alike.any():
         i, j = first[np.argmax(alike)].tolist()

@@ -29,11 +29,7 @@ class Bending(Potential):
         )
         k = (E * thickness**3 / (24.0 * (1.0 - nu**2)))[order]
         self._stiffness = 3.0 * k * (0.5 * sum((edge**2).sum(axis=1) for edge in edges)) / area
-        self._rest = np.empty(len(self._hinges))
-        first, second = sides
-        four = np.concatenate((first, second[:, 2:]), axis=1).reshape(-1, 3)
-        hinge.angles(four, np.arange(len(four), dtype=np.int32).reshape(-1, 4), self._rest)
-        self._rest[(first[:, :2] != second[:, :2]).any(axis=(1, 2))] = 0.0
+        self._rest = rest_angles(mesh)[order]
 
     def value(self, x: Floats) -> float:
         theta = np.empty(len(self._hinges))
@@ -59,3 +55,13 @@ class Bending(Potential):
 
     def stencils(self) -> tuple[Ints, ...]:
         return (self._hinges,)
+
+
+def rest_angles(mesh: Mesh) -> Floats:
+    """θ̄ [rad] of each hinge, shape (q,); zero across a seam, where pieces are sewn together flat."""
+    first, second = mesh.hinge_sides()
+    four = np.concatenate((first, second[:, 2:]), axis=1).reshape(-1, 3)
+    rest = np.empty(len(first))
+    hinge.angles(four, np.arange(len(four), dtype=np.int32).reshape(-1, 4), rest)
+    rest[(first[:, :2] != second[:, :2]).any(axis=(1, 2))] = 0.0
+    return rest

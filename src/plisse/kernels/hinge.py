@@ -140,3 +140,23 @@ def _bending_block(x, q, stiffness, rest, out):
                 for j in range(3):
                     out[k, i, j] = 2.0 * stiffness * (g[a, i] * g[b, j] + bend * H[3 * a + i, 3 * b + j])
             k += 1
+
+
+@parallel_kernel
+def angle_hessians(x, hinges, weights, out):
+    """Upper blocks (m, 10, 3, 3) of weight · ∂²θ/∂x²."""
+    for s in prange(hinges.shape[0]):
+        _angle_block(x, hinges[s], weights[s], out[s])
+
+
+@kernel
+def _angle_block(x, q, weight, out):
+    H = np.empty((12, 12))
+    _angle_hessian(x, q, H)
+    k = 0
+    for a in range(4):
+        for b in range(a, 4):
+            for i in range(3):
+                for j in range(3):
+                    out[k, i, j] = weight * H[3 * a + i, 3 * b + j]
+            k += 1

@@ -121,7 +121,7 @@ def find_turned(mesh: Mesh) -> tuple[Bools, int]:
     ways that wind alike. A surface with one side only has both copies of its triangles in one component.
     """
     m = len(mesh.triangles)
-    first, second = mesh._interior_pairs
+    first, second = mesh.hinge_half_edges
     alike = mesh._ends(first)[:, 0] == mesh._ends(second)[:, 0]
     one, two = first // 3, second // 3
     links = (
@@ -149,7 +149,7 @@ def find_turned(mesh: Mesh) -> tuple[Bools, int]:
 def _closed(mesh: Mesh, surface: Longs, count: int) -> Bools:
     """Which surfaces have two triangles at each of their edges, shape (count,)."""
     paired = np.zeros(3 * len(mesh.triangles), dtype=bool)
-    for half_edges in mesh._interior_pairs:
+    for half_edges in mesh.hinge_half_edges:
         paired[half_edges] = True
     lonely = np.bincount(surface, weights=~paired.reshape(-1, 3).all(axis=1), minlength=count)
     return lonely == 0

@@ -241,8 +241,9 @@ class Ladder:
         if key not in self._models:
             geometry = self.geometry(level)
             self._models[key] = ShellModel(
-                self.scene.at(0.0), geometry.shells, regions=geometry.regions, compression=kept, bending=gain, room=room
-            )
+                self.scene.at(0.0), geometry.shells, regions=geometry.regions, compression=kept, bending=gain,
+                pins=geometry.pins, room=room,
+            )  # fmt: skip
         return self._models[key]
 
     # --- changes ------------------------------------------------------------------------------------------------------
@@ -275,11 +276,15 @@ class Ladder:
 
 
 def _shells_on_all_levels(ladder: Ladder) -> list[object]:
-    """What a model of the shells is made for: meshes, weights of regions, and which shells hold which pressure."""
+    """What a model of the shells is made for: meshes, weights of regions, clamps, which shells hold which pressure."""
     count = len(ladder.given.shells)
     meshes = [mesh for level in ladder.hierarchy.levels for mesh in level[:count]]
     weights = [[w.tobytes() for w in each] for each in ladder.given.regions]
-    return [*meshes, weights, *(shell.pressure and shell.pressure.kind for shell in ladder.scene.shells)]
+    clamps = [
+        [vertices.tobytes() for vertices in pins] if shell.material.bending == "plate" else None
+        for shell, pins in zip(ladder.scene.shells, ladder.given.pins, strict=True)
+    ]
+    return [*meshes, weights, clamps, *(shell.pressure and shell.pressure.kind for shell in ladder.scene.shells)]
 
 
 def _build(scene: Scene, geometry: Geometry) -> Hierarchy:

@@ -60,7 +60,7 @@ class Prolonged(Potential):
             self._operator = pattern, Operator(pattern)
         pattern, operator = self._operator
         values = pattern.assemble(hessian, fixed=fixed)
-        assert values is not None and not hessian.products
+        assert values is not None
 
         def product(d: Floats) -> Floats:
             fine = P.push_forward(x[: P.coarse], d[: P.coarse])
@@ -68,6 +68,8 @@ class Prolonged(Potential):
             bent[pattern.rows] = operator.multiply(values, fine[pattern.rows].reshape(1, -1)).reshape(-1, 3)
             for u in hessian.rank_one:
                 bent += float(np.einsum("ij,ij->", u, fine)) * u
+            for fine_product in hessian.products:
+                bent += fine_product(fine)
             out = np.zeros_like(d)
             out[: P.coarse] = P.pull_back(x[: P.coarse], bent)
             return out

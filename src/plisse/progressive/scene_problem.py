@@ -80,7 +80,9 @@ class SceneProblem(Problem):
         if model is None:
             own = {} if proxy is None else {"compression": proxy.compression, "bending": proxy.bending}
             room = bodies.n - bodies.n_simulated
-            model = ShellModel(scene.at(0.0), geometry.shells, regions=geometry.regions, **own, room=room)
+            model = ShellModel(
+                scene.at(0.0), geometry.shells, regions=geometry.regions, pins=geometry.pins, **own, room=room
+            )
         self.model, self.shells = model, model.mesh
         placed = geometry.placed
         x0 = frozen(placed if start is None else start.copy())

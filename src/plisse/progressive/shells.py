@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
-from plisse.core.arrays import Floats
+from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.mesh import Mesh, concatenate
 from plisse.core.potential import Potential
 from plisse.energies.bending import Bending
 from plisse.energies.loads import Gravity, PressureLoad, WindDrag
 from plisse.energies.membrane import Membrane
+from plisse.energies.plate import Plate
 from plisse.energies.strain_limit import StrainLimit
+from plisse.scene.materials import BENDINGS
 from plisse.scene.scene import Scene, Shell
 
 LIMIT_STIFFNESS = 0.1  # κ of the strain-limit barrier as a part of the membrane's Young's modulus
@@ -23,8 +26,9 @@ class ShellModel:
     """The shells of a scene as one mesh, vertices in scene order, with their potentials.
 
     regions: weights of the vertices in each region of each shell, see `Geometry`. compression: part of the membrane's
-    compressive stiffness that is kept; bending: factor on the bending stiffness; one number a shell each. room:
-    vertices that positions have beyond the shells', for colliders.
+    compressive stiffness that is kept; bending: factor on the bending stiffness; one number a shell each. pins:
+    vertices (k,) of each pin of each shell; plates are clamped where triangles are pinned. room: vertices that
+    positions have beyond the shells', for colliders.
     """
 
     def __init__(
@@ -35,6 +39,7 @@ class ShellModel:
         regions: Sequence[Sequence[Floats]] = (),
         compression: Sequence[float] | None = None,
         bending: Sequence[float] | None = None,
+        pins: Sequence[Sequence[Ints]] = (),
         room: int = 0,
     ) -> None:
         self.mesh, self.starts = concatenate(meshes)
@@ -49,6 +54,9 @@ class ShellModel:
         self._hinge_weights = [
             [_at_hinges(mesh, weights) for weights in each] for mesh, each in zip(meshes, regions, strict=True)
         ]
+        self._held = np.concatenate(
+            [_held(mesh, each) for mesh, each in zip(meshes, pins or [()] * len(meshes), strict=True)]
+        )
         ones = [1.0] * len(meshes)
         self._kept, self._stiffer = compression or ones, bending or ones
         closed = zip(scene.shells, meshes, self.starts, strict=False)
@@ -63,7 +71,7 @@ class ShellModel:
         per_corner = np.repeat(self.mesh.triangle_areas * area_density / 3.0, 3)
         n = self.n + self._room
         self.mass = np.asarray(np.bincount(self.mesh.triangles.ravel(), per_corner, minlength=n), float)
-        self.elastic: list[Potential] = [self._membrane(self._kept), self._bending(self._stiffer)]
+        self.elastic: list[Potential] = [self._membrane(self._kept), *self._bending(self._stiffer)]
         self.limit = self.strain_limit()
 
     def _take_loads(self, scene: Scene) -> None:
@@ -120,9 +128,26 @@ class ShellModel:
         kept = np.repeat(np.asarray(compression, float), self._counts)
         return Membrane(self.mesh, E=self.E, nu=self.nu, thickness=self.thickness, compression=kept)
 
-    def _bending(self, factor: Sequence[float]) -> Bending:
-        E = self._per_hinge("bending_modulus") * np.repeat(factor, self._hinge_counts)
-        return Bending(self.mesh, E=E, nu=self._per_hinge("nu"), thickness=self._per_hinge("thickness"))
+    def _bending(self, factor: Sequence[float]) -> list[Potential]:
+        """One potential for the shells of each kind of bending that there is."""
+        parts: list[Potential] = []
+        for kind in BENDINGS:
+            bends = [shell.material.bending == kind for shell in self.scene.shells]
+            if not any(bends):
+                continue
+            counts, spread = (
+                (self._hinge_counts, self._per_hinge) if kind == "hinge" else (self._counts, self._per_triangle)
+            )
+            some, triangles = np.repeat(bends, counts), np.repeat(bends, self._counts)
+            E = spread("bending_modulus") * np.repeat(factor, counts)
+            E, nu, thickness = (each[some] for each in (E, spread("nu"), spread("thickness")))
+            mesh = self.mesh if all(bends) else _part(self.mesh, triangles)
+            parts.append(
+                Bending(mesh, E=E, nu=nu, thickness=thickness)
+                if kind == "hinge"
+                else Plate(mesh, E=E, nu=nu, thickness=thickness, held=self._held[triangles])
+            )
+        return parts
 
     def _pressure(self, shell: Shell, mesh: Mesh, first: int) -> PressureLoad:
         assert shell.pressure is not None
@@ -160,3 +185,25 @@ def _at_hinges(mesh: Mesh, weights: Floats) -> Floats:
     """The mean over both triangles of each hinge (q,) of the mean of their corners' weights (n,)."""
     edge, wings = weights[mesh.hinges[:, :2]].sum(axis=1), weights[mesh.hinges[:, 2:]].sum(axis=1)
     return np.asarray((2.0 * edge + wings) / 6.0)
+
+
+def _part(mesh: Mesh, triangles: Bools) -> Mesh:
+    """The mesh of some of the triangles (m,), with all of the vertices."""
+    rest = None if mesh.rest is None else mesh.rest[triangles]
+    return replace(mesh, triangles=mesh.triangles[triangles], uv=None, rest=rest)
+
+
+def _held(mesh: Mesh, pins: Sequence[Ints]) -> Bools:
+    """Triangles (m,) whose corners are all pinned, and those of a neighbour too.
+
+    One alone is no clamp: pinning a boundary pins all corners of the triangles that have two of their sides on it.
+    """
+    pinned = np.zeros(len(mesh.X), bool)
+    for vertices in pins:
+        pinned[vertices] = True
+    whole: Bools = np.all(pinned[mesh.triangles], axis=1)
+    first, second = (half_edges // 3 for half_edges in mesh.hinge_half_edges)
+    both = whole[first] & whole[second]
+    held = np.zeros(len(mesh.triangles), bool)
+    held[first[both]] = held[second[both]] = True
+    return held

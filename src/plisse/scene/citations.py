@@ -48,6 +48,8 @@ def _find_keys(scene: Scene) -> Iterator[str]:
         )
     ):
         yield "Loop1987"
+    if any(shell.material.bending == "plate" for shell in scene.shells):
+        yield from ("Morley1968", "Grinspun2006")
     for shell in scene.shells:
         note = SOURCES.get(shell.material.name)
         if note is not None:

@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from plisse.core.errors import SceneError
-from plisse.core.record import Record, fill_in, number, word
+from plisse.core.record import Record, choice, fill_in, number, word
 from plisse.core.values import Flag
+
+BENDINGS = ("hinge", "plate")
 
 
 @dataclass(frozen=True)
@@ -19,19 +21,27 @@ class Material(Record):
         why="without mass, the motion of a vertex is not determined",
     )
     thickness: float = number(
-        "m", "thickness τ, also the default of `contact.offset`", above=0, why="without thickness there is no stiffness"
+        "m",
+        "thickness τ, also the default of `contact.offset`; folds are stiffer with its cube",
+        above=0,
+        why="without thickness there is no stiffness",
     )
     E: float = number(
-        "Pa", "Young's modulus of the membrane; may be keyframed", above=0, keyed=True,
-        why="stretching it would release energy",
+        "Pa", "Young's modulus of the membrane, and of folds without `E_bend` (see `bending`); may be keyframed",
+        above=0, keyed=True, why="stretching it would release energy",
     )  # fmt: skip
     nu: float = number(
         None, "Poisson's ratio; may be keyframed", above=-1, below=0.5, keyed=True,
         why="at 0.5 a material is incompressible, and beyond it would grow under pressure; rubber is close to 0.49",
     )  # fmt: skip
     E_bend: float | None = number(
-        "Pa", "Young's modulus in bending; may be keyframed", default=None, shown="`E`", least=0, keyed=True,
-        why="bending it would release energy",
+        "Pa", "Young's modulus in bending (see `bending`); may be keyframed", default=None, shown="`E`", least=0,
+        keyed=True, why="bending it would release energy",
+    )  # fmt: skip
+    bending: str = choice(
+        'how stiff folds are: `"plate"` has the stiffness of a plate, Eτ³/12(1 − ν²), and is for moduli from a data '
+        'sheet; `"hinge"` is what fabrics were published with, 2 to 4 times as stiff, depending on the mesh',
+        BENDINGS, default="plate", shown='the preset\'s; `"plate"` without one',
     )  # fmt: skip
     strain_limit: float | None = number(
         None, "largest principal stretch; 1.06 allows 6 %, and `true` means the preset's published limit",

@@ -41,39 +41,39 @@ def _fabric(
     """A material from mass per area [kg/m²] and bending rigidity [N·m], as textile tests report them."""
     return Material(
         mass / thickness, thickness, E, nu, E_bend=hinge_modulus(rigidity, thickness=thickness, nu=nu),
-        published_limit=limit, name=name,
+        bending="hinge", published_limit=limit, name=name,
     )  # fmt: skip
 
 
 PRESETS: dict[str, Material] = {
     material.name: material
     for material in (
-        Material(472.64, 0.318e-3, 0.821e6, 0.243, published_limit=1.0608, name="cotton"),
-        Material(413.38, 0.568e-3, 0.170e6, 0.277, published_limit=1.085, name="wool"),
-        Material(543.29, 0.328e-3, 0.076e6, 0.071, published_limit=1.134, name="wool-lycra"),
-        Material(653.17, 0.252e-3, 0.478e6, 0.381, published_limit=1.0646, name="polyester"),
+        Material(472.64, 0.318e-3, 0.821e6, 0.243, published_limit=1.0608, bending="hinge", name="cotton"),
+        Material(413.38, 0.568e-3, 0.170e6, 0.277, published_limit=1.085, bending="hinge", name="wool"),
+        Material(543.29, 0.328e-3, 0.076e6, 0.071, published_limit=1.134, bending="hinge", name="wool-lycra"),
+        Material(653.17, 0.252e-3, 0.478e6, 0.381, published_limit=1.0646, bending="hinge", name="polyester"),
         _fabric("silk", mass=0.0694, thickness=0.12e-3, E=0.82e6, nu=0.24, rigidity=1.24e-6),
         _fabric("denim", mass=0.324, thickness=0.7e-3, E=0.65e6, nu=0.08, rigidity=78.2e-6),
         _fabric("leather", mass=0.48, thickness=0.8e-3, E=10.0e6, nu=0.3, rigidity=15.6e-6),
-        Material(800.0, 0.3e-3, 3.0e9, 0.3, published_limit=1.005, name="paper"),
-        Material(2700.0, 0.1e-3, 70.0e9, 0.33, name="aluminium"),
-        Material(950.0, 0.3e-3, 1.5e6, 0.49, name="rubber"),
-        Material(930.0, 0.2e-3, 1.17e6, 0.49, name="latex"),
+        Material(800.0, 0.3e-3, 3.0e9, 0.3, published_limit=1.005, bending="hinge", name="paper"),
+        Material(2700.0, 0.1e-3, 70.0e9, 0.33, bending="plate", name="aluminium"),
+        Material(950.0, 0.3e-3, 1.5e6, 0.49, bending="hinge", name="rubber"),
+        Material(930.0, 0.2e-3, 1.17e6, 0.49, bending="hinge", name="latex"),
     )
 }
 
 _PENAVA = "tensile tests [Penava2014], as the isotropic constants published with C-IPC [Li2021]"
-_AS_PLATE = "E is used for bending too, so that folds are 3 times as stiff as those of a plate with this modulus."
+_AS_HINGE = "E is used for bending too, so that folds are 3 times as stiff as those of a plate with this modulus."
 
 SOURCES: dict[str, PresetNote] = {
     "cotton": PresetNote(
-        _PENAVA, _AS_PLATE, (60, 76),
+        _PENAVA, _AS_HINGE, (60, 76),
         "The constants were measured in tension and are kept as published; in folds they stand for a rigidity of "
         "7.0e-6 N·m (0.07 gf·cm²/cm), which drapes more softly than the class.",
     ),
-    "wool": PresetNote(_PENAVA, _AS_PLATE, (40, 70)),
-    "wool-lycra": PresetNote(_PENAVA, _AS_PLATE),
-    "polyester": PresetNote(_PENAVA, _AS_PLATE),
+    "wool": PresetNote(_PENAVA, _AS_HINGE, (40, 70)),
+    "wool-lycra": PresetNote(_PENAVA, _AS_HINGE),
+    "polyester": PresetNote(_PENAVA, _AS_HINGE),
     "silk": PresetNote(
         "mass of 16 momme habutai (4.34 g/m² each); bending from the measured fabrics of [Feng2022]",
         "No measurement that is named silk was at hand. The rigidity, 1.24e-6 N·m, is the mean of the softest fifth of "
@@ -95,12 +95,12 @@ SOURCES: dict[str, PresetNote] = {
         "such a sheet drapes as it was measured to. Density 600 kg/m³ and E = 10 MPa are typical values.",
         (47, 70),
     ),
-    "paper": PresetNote("isotropic constants published with C-IPC [Li2021]", _AS_PLATE),
-    "aluminium": PresetNote("E, ν and ρ of wrought alloys [Davis1993]; thickness of a drink can's wall", _AS_PLATE),
-    "rubber": PresetNote("E of natural rubber of hardness 40 IRHD [Lindley1974]", _AS_PLATE + " Thickness is chosen."),
+    "paper": PresetNote("isotropic constants published with C-IPC [Li2021]", _AS_HINGE),
+    "aluminium": PresetNote("E, ν and ρ of wrought alloys [Davis1993]; thickness of a drink can's wall"),
+    "rubber": PresetNote("E of natural rubber of hardness 40 IRHD [Lindley1974]", _AS_HINGE + " Thickness is chosen."),
     "latex": PresetNote(
         "unfilled vulcanised natural rubber, E = 3 G with G = 0.39 MPa [Treloar1975]",
-        _AS_PLATE + " Thickness is chosen.",
+        _AS_HINGE + " Thickness is chosen.",
     ),
 }  # fmt: skip
 

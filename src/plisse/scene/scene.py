@@ -69,6 +69,12 @@ class Shell(Record):
                 region.over(self.material)
             except SceneError as error:
                 raise SceneError(f"region.{i}: {error}") from None
+            ours, theirs = self.material.bending, (region.material or self.material).bending
+            if theirs != ours:
+                raise SceneError(
+                    f'region.{i}.material has bending = "{theirs}", but a shell bends in one way, and this one\'s '
+                    f'material has "{ours}": give both the same bending.'
+                )
         if self.rest == "uv" and self.uv_unit is None:
             raise SceneError(
                 'rest = "uv" needs the length of one unit of the texture coordinates: add uv_unit = "1 m".'
