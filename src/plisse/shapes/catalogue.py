@@ -324,7 +324,7 @@ def hat(
 
 
 # Shapes of their own modules, which are listed after the plain ones.
-from plisse.shapes import hollow, solids, star  # noqa: E402, F401, I001
+from plisse.shapes import hollow, solids, star  # noqa: E402, F401
 
 # of a collider's shape "floor", which is a half-space and no mesh
 FLOOR_HEIGHT = Entry("height", Number("m"), "of the level plane", None, "below everything else")
