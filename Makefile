@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS := .venv/.docs
 
-.PHONY: demo test test-slow gallery bench bench-pcs docs package clean
+.PHONY: demo test test-slow gallery gallery-psq bench bench-pcs docs package clean
 
 demo: $(READY)
 	$(BIN)/plisse run src/plisse/gallery/05-sphere.toml --out runs/drape --overwrite
@@ -20,7 +20,10 @@ test-slow: $(READY) $(DOCS)
 	$(BIN)/pytest -n 2 -m slow
 
 gallery: $(READY)
-	sh tools/gallery.sh runs/gallery $(BIN)/plisse
+	sh tools/gallery.sh drapes runs/gallery $(BIN)/plisse
+
+gallery-psq: $(READY)
+	sh tools/gallery.sh shells runs/gallery-psq $(BIN)/plisse --preview-only
 
 bench: $(READY)
 	$(BIN)/plisse bench newton

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from plisse.core.arrays import Floats, Ints, Longs
+from plisse.core.arrays import Ints, Longs
 from plisse.core.errors import SceneError, suggest
 from plisse.core.mesh import Mesh
 from plisse.core.record import Entry
@@ -26,11 +26,10 @@ from plisse.shapes.patches import (
     revolve,
 )
 from plisse.shapes.rectangle import DIAGONALS, fill_rectangle
-from plisse.shapes.sculpt import BUNNY, BUNNY_BOX, DRAGON, DRAGON_BOX, Field, Vector, polygonise
+from plisse.shapes.sculpt import BUNNY, BUNNY_BOX, DRAGON, DRAGON_BOX, FINEST, carve
+from plisse.shapes.tube import WALLS, lattice_wall, scattered_wall
+from plisse.shapes.turned import Vertices, level, turn_profile
 
-# Lattices of solids have up to resolution³ points: finer ones would exhaust the memory. With much coarser ones their
-# slender parts would get thin triangles.
-FINEST = 300
 AROUND = Count(3, MOST)
 # Parameters that several shapes share.
 GridCells = Annotated[
@@ -39,7 +38,6 @@ GridCells = Annotated[
 GridVertices = Annotated[
     int | None, Count(4, MOST), "about how many vertices, instead of resolution", "1600 without `resolution`"
 ]
-Vertices = Annotated[int, Count(50, MOST), "about how many vertices"]
 Cut = Annotated[str, Choice(DIAGONALS), "how cells are cut into triangles"]
 Seed = Annotated[int, Count(), "of what is random in jittered and Delaunay meshes"]
 
@@ -134,35 +132,47 @@ def cylinder(
     radius: Annotated[float, LENGTH, "of its circle"] = 0.25,
     height: Annotated[float, LENGTH, "along z"] = 1.0,
     *,
-    around: Annotated[int, AROUND, "vertices on a circle; a closed one rounds up to a multiple of six"] = 48,
+    around: Annotated[
+        int | None, AROUND, "vertices on a circle; a closed one rounds up to a multiple of six", "48"
+    ] = None,
     along: Annotated[int | None, CELLS, "cells from bottom to top", "square cells"] = None,
+    vertices: Annotated[int | None, Count(50, MOST), "about how many, instead of around and along"] = None,
+    diagonals: Annotated[
+        str, Choice(WALLS), "of its wall: a lattice, or random points, well spread, that leave lobes free to choose"
+    ] = "alternating",
     closed: Annotated[bool, Flag(), "with plain lids"] = True,
+    seed: Seed = 0,
 ) -> Mesh:
     """A cylinder about the z axis, with caps when closed: multiples of six around mesh these evenly.
 
     An open one has texture coordinates: it is unrolled from an angle of 0 on, its circumference from 0 to 1.
     """
+    if vertices is not None and (around is not None or along is not None):
+        raise SceneError("A cylinder takes either vertices or around and along: remove one of them.")
+    if vertices is not None:
+        area = 2 * np.pi * radius * (height + (radius if closed else 0.0))
+        around = max(6, round(2 * np.pi * radius * (vertices / area) ** 0.5))
+    around = 48 if around is None else around
     if closed:
         around = 6 * -(-around // 6)
     cells = max(1.0, height * around / (2 * np.pi * radius)) if along is None else along
-    check_vertices("cylinder", (cells + 1.0) * around, asked=along is not None)
+    check_vertices("cylinder", (cells + 1.0) * around, asked=along is not None or vertices is not None)
     along = round(cells)
-    angle = 2 * np.pi * np.arange(around) / around
-    X = np.empty((along + 1, around, 3))
-    X[..., 0], X[..., 1] = radius * np.cos(angle), radius * np.sin(angle)
-    X[..., 2] = height * (np.arange(along + 1) / along - 0.5)[:, None]
-    index = np.arange((along + 1) * around).reshape(along + 1, around)
-    side = cut_cells(np.concatenate((index, index[:, :1]), axis=1), checkerboard(along, around))
+    if diagonals == "delaunay":
+        places, side, corners = scattered_wall(around, along, height / along * around / (2 * np.pi * radius), seed)
+    else:
+        places, side, corners = lattice_wall(around, along)
+    angle = 2 * np.pi * places[:, 0] / around
+    X = np.stack((radius * np.cos(angle), radius * np.sin(angle), height * (places[:, 1] / along - 0.5)), axis=1)
     if not closed:
-        u, v = np.arange(around + 1) / around, height / (2 * np.pi * radius) * np.arange(along + 1) / along
-        unrolled = np.stack(np.meshgrid(u, v), axis=2).reshape(-1, 2)
-        places = np.arange(len(unrolled)).reshape(along + 1, around + 1)
-        return Mesh(X.reshape(-1, 3), side, unrolled[cut_cells(places, checkerboard(along, around))])
+        uv = np.stack((corners[..., 0] / around, height / (2 * np.pi * radius) * corners[..., 1] / along), axis=2)
+        return Mesh(X, side, uv)
 
     cap, cap_triangles, rim = fill_circle(radius, around // 6)
     inner = np.setdiff1d(np.arange(len(cap)), rim)
-    points, faces = [X.reshape(-1, 3)], [side]
-    for circle, z, flip in ((index[-1], height / 2, False), (index[0], -height / 2, True)):
+    points, faces = [X], [side]
+    lower, upper = np.arange(around), np.arange(len(X) - around, len(X))
+    for circle, z, flip in ((upper, height / 2, False), (lower, -height / 2, True)):
         renumber = np.empty(len(cap), dtype=np.int32)
         renumber[rim] = circle
         renumber[inner] = np.arange(len(inner)) + sum(map(len, points))
@@ -185,7 +195,7 @@ def can(
     rounding = 0.1 * min(radius, height) if rounding is None else rounding
     if rounding > 0.5 * min(2.0 * radius, height):
         raise SceneError(f"A can's rounding must be at most its radius and half its height, not {rounding:g}.")
-    return _turn("can", can_profile(radius, height, rounding), vertices)
+    return turn_profile("can", can_profile(radius, height, rounding), vertices)
 
 
 @shape
@@ -196,7 +206,7 @@ def dome(
     vertices: Vertices = 800,
 ) -> Mesh:
     """A spherical cap, open below."""
-    return _turn("dome", dome_profile(radius, radius if height is None else height), vertices)
+    return turn_profile("dome", dome_profile(radius, radius if height is None else height), vertices)
 
 
 @shape
@@ -209,7 +219,7 @@ def cone(
     """A cone with its tip above, open below."""
     # as many triangles at the tip as 60° fit into a full turn of the cone laid flat, 2π r/s
     fewest = int(np.clip(round(6.0 * radius / float(np.hypot(radius, height))), 3, 6))
-    return _turn("cone", np.array([(0.0, height), (radius, 0.0)]), vertices, fewest=fewest)
+    return turn_profile("cone", np.array([(0.0, height), (radius, 0.0)]), vertices, fewest=fewest)
 
 
 @shape
@@ -271,7 +281,7 @@ def bunny(
     resolution: Annotated[int, Count(32, FINEST), "cells along it"] = 40,
 ) -> Mesh:
     """A sitting bunny that looks along x."""
-    return _carve(BUNNY, BUNNY_BOX, size, resolution)
+    return carve(BUNNY, BUNNY_BOX, size, resolution)
 
 
 @shape
@@ -281,14 +291,7 @@ def dragon(
     resolution: Annotated[int, Count(40, FINEST), "cells along it"] = 48,
 ) -> Mesh:
     """A dragon with wings that looks along x."""
-    return _carve(DRAGON, DRAGON_BOX, size, resolution)
-
-
-def _carve(field: Field, box: tuple[Vector, Vector], size: float, resolution: int) -> Mesh:
-    """A solid of this size."""
-    mesh = polygonise(field, box, resolution=resolution)
-    low, high = mesh.X.min(axis=0), mesh.X.max(axis=0)
-    return Mesh((mesh.X - 0.5 * (low + high)) * (size / (high - low).max()), mesh.triangles)
+    return carve(DRAGON, DRAGON_BOX, size, resolution)
 
 
 @shape
@@ -305,7 +308,7 @@ def bowl(
     edge = 2.0 * np.pi * radius / resolution
     profile = bowl_profile(radius, depth, thickness)
     check_vertices("bowl", profile_area(profile) / (ROW * edge**2), asked=False)
-    return _level(revolve(profile, edge))
+    return level(revolve(profile, edge))
 
 
 @shape
@@ -317,23 +320,11 @@ def hat(
     vertices: Vertices = 800,
 ) -> Mesh:
     """A hat: a rounded crown with a brim around it; open below."""
-    return _turn("hat", hat_profile(radius, height, brim), vertices)
+    return turn_profile("hat", hat_profile(radius, height, brim), vertices)
 
 
-def _turn(shape: str, profile: Floats, vertices: int, *, fewest: int = 6) -> Mesh:
-    """The turned profile with about so many vertices, each with an area of √3/2 edge²."""
-    edge = (profile_area(profile) / (ROW * vertices)) ** 0.5
-    # a slender one has more rings than its area lets expect
-    length = float(np.linalg.norm(np.diff(profile, axis=0), axis=1).sum())
-    check_vertices(shape, fewest * length / edge, asked=False)
-    return _level(revolve(profile, edge, fewest=fewest))
-
-
-def _level(mesh: Mesh) -> Mesh:
-    """The mesh with the middle of its height at z = 0; a turned one has its axis in place."""
-    z = mesh.X[:, 2]
-    return Mesh(mesh.X - (0.0, 0.0, 0.5 * (z.min() + z.max())), mesh.triangles)
-
+# Shapes of their own modules, which are listed after the plain ones.
+from plisse.shapes import hollow, solids, star  # noqa: E402, F401
 
 # of a collider's shape "floor", which is a half-space and no mesh
 FLOOR_HEIGHT = Entry("height", Number("m"), "of the level plane", None, "below everything else")

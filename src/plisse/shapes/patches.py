@@ -38,25 +38,28 @@ def cut_cells(index: Longs, falling: Bools) -> Ints:
     return np.where(falling[..., None], falling_cut, rising_cut).reshape(-1, 3).astype(np.int32)
 
 
-def fill_circle(radius: float, rings: int) -> tuple[Floats, Ints, Longs]:
-    """Concentric rings of 6k vertices with the triangles between them, and the outermost ring."""
-    points, triangles = [np.zeros((1, 3))], []
+def fill_circle(radius: float, rings: int, *, sectors: int = 6) -> tuple[Floats, Ints, Longs]:
+    """Concentric rings of 6k vertices, k a sector, with the triangles between them, and the outermost ring.
+
+    Another number of sectors must be even; sector after sector begins on a straight spoke.
+    """
+    points, triangles, half = [np.zeros((1, 3))], [], sectors // 2
     for k in range(1, rings + 1):
-        angle = 2 * np.pi * np.arange(6 * k) / (6 * k)
-        ring = np.column_stack((np.cos(angle), np.sin(angle), np.zeros(6 * k)))
+        angle = 2 * np.pi * np.arange(sectors * k) / (sectors * k)
+        ring = np.column_stack((np.cos(angle), np.sin(angle), np.zeros(sectors * k)))
         points.append(radius * k / rings * ring)
-        inner_start, outer_start = (1 + 3 * (k - 1) * (k - 2), 1 + 3 * k * (k - 1)) if k > 1 else (0, 1)
-        sector, step = np.divmod(np.arange(6 * k), k)
-        outer = outer_start + np.arange(6 * k)
-        outer_next = outer_start + (np.arange(6 * k) + 1) % (6 * k)
-        inner_count = max(1, 6 * (k - 1))
+        inner_start, outer_start = (1 + half * (k - 1) * (k - 2), 1 + half * k * (k - 1)) if k > 1 else (0, 1)
+        sector, step = np.divmod(np.arange(sectors * k), k)
+        outer = outer_start + np.arange(sectors * k)
+        outer_next = outer_start + (np.arange(sectors * k) + 1) % (sectors * k)
+        inner_count = max(1, sectors * (k - 1))
         along_inner = sector * (k - 1) + step
         inner = inner_start + along_inner % inner_count
         triangles.append(np.column_stack((inner, outer, outer_next)))
         # within a sector, all but the last step also have a triangle that stands on the inner ring
         inner_next = inner_start + (along_inner + 1) % inner_count
         triangles.append(np.column_stack((inner, outer_next, inner_next))[step < k - 1])
-    rim = np.arange(6 * rings) + 1 + 3 * rings * (rings - 1)
+    rim = np.arange(sectors * rings) + 1 + half * rings * (rings - 1)
     return np.concatenate(points), np.concatenate(triangles).astype(np.int32), rim
 
 

@@ -17,6 +17,9 @@ Vector = tuple[float, float, float]
 
 # Rounds of sliding along the surface and coming back to it: they turn the staircase of cells into even triangles.
 ROUNDS = 12
+# Lattices of solids have up to resolution³ points: finer ones would exhaust the memory. With much coarser ones their
+# slender parts would get thin triangles.
+FINEST = 300
 # Straight pieces of a limb from one of its points to the next.
 PIECES = 5
 
@@ -76,6 +79,13 @@ def unite(*parts: tuple[float, Field]) -> Field:
         return total
 
     return field
+
+
+def carve(field: Field, box: tuple[Vector, Vector], size: float, resolution: int) -> Mesh:
+    """A solid whose largest extent is `size` [m], centred at the origin."""
+    mesh = polygonise(field, box, resolution=resolution)
+    low, high = mesh.X.min(axis=0), mesh.X.max(axis=0)
+    return Mesh((mesh.X - 0.5 * (low + high)) * (size / (high - low).max()), mesh.triangles)
 
 
 def polygonise(field: Field, box: tuple[Vector, Vector], *, resolution: int) -> Mesh:
