@@ -31,7 +31,8 @@ def check_can(found: Outcome) -> None:
     check_rest(found)
     check_arrived(found)
     start, x = found.x[0], found.x[-1]
-    check_moved(found, start[:, 2] < -0.05 + 1e-9, [0, 0, 0])
+    # it stands on the lower plate, and the upper one has come down on it
+    assert found.contact["offset"] < 0.0502 + x[:, 2].min() < found.near
     assert found.contact["offset"] < 0.0502 - 0.012 - x[:, 2].max() < found.near
     # the wall has buckled, with dents of some millimetres
     wall = np.abs(start[:, 2]) < 0.04
@@ -91,8 +92,8 @@ def check_dome(found: Outcome) -> None:
 def check_pumpkin(found: Outcome) -> None:
     check_rest(found)
     check_arrived(found)
-    start, x = found.x[0], found.x[-1]
-    check_moved(found, start[:, 2] < -0.0495, [0, 0, 0])
+    x = found.x[-1]
+    assert found.contact["offset"] < 0.051 + x[:, 2].min() < found.near
     assert found.contact["offset"] < 0.051 - 0.025 - x[:, 2].max() < found.near
     assert 0.5 < volume(found, -1) / volume(found, 0) < 0.95
 

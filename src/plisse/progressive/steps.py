@@ -19,7 +19,7 @@ from plisse.solve.problem import Problem, force_balance
 ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arrived [Li2020]
 PULL = 1e3  # first stiffness of the augmented Lagrangian, in units of mean mass / h²
 PULL_MOST = 1e9
-FIRM, FIRMEST = 1.0, 1e4  # the same in units of the contact's own stiffness, where that is more
+FIRM, FIRMEST = 1.0, 1e4  # the same in units of the contact's own stiffness, where nothing moves under less
 STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
 STILL = 0.4  # part of the distance that counts as rest: iterations of a step end when one moves nothing farther
 ROOM = 0.5  # part of the room before contact that coasting takes, where it would touch
@@ -195,9 +195,9 @@ def _bring(
     weight = np.where(scripted, 1.0, 0.0)
     mean_mass = float(problem.mass[problem.mass > 0.0].mean())
     way = float(np.linalg.norm((step.x_start - step.x_target)[scripted]))
-    inertia, firmness = mean_mass / step.h**2, problem.firmness
-    pull = AugmentedLagrangian(weight, step.x_target, max(PULL * inertia, FIRM * firmness), np.zeros_like(x))
-    stiffest = max(PULL_MOST * inertia, FIRMEST * firmness)
+    inertia, firm = mean_mass / step.h**2, FIRM * problem.firmness
+    pull = AugmentedLagrangian(weight, step.x_target, PULL * inertia, np.zeros_like(x))
+    stiffest = PULL_MOST * inertia
     links = _links(problem)
     used, still = 0, SETTLED * problem.reach * np.sqrt(scripted.sum())
     while used < max_iterations:
@@ -213,7 +213,12 @@ def _bring(
             if left <= 1.0 - ARRIVED:
                 return
         if np.linalg.norm((x - before)[scripted]) <= still:
-            return
+            if pull.kappa >= firm:
+                return
+            # a pull by mass and time step is nothing to a shell of metal
+            pull = AugmentedLagrangian(weight, step.x_target, firm, np.zeros_like(x))
+            stiffest = max(stiffest, FIRMEST * firm)
+            continue
         pull = pull.updated(x) if pull.kappa >= stiffest else pull.stiffer()
 
 

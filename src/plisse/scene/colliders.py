@@ -46,8 +46,8 @@ class Collider(Record):
     motion: tuple[Keyframe, ...] = tables(Keyframe, "motion", "keyframes; meshes only, a half-space cannot move")
     pivot: Vector | None = three("m", "centre of the motion's rotation and scaling", default=None, shown="`translate`")
     refine: bool = flag(
-        "`true`: the mesh is coarse, and is subdivided by Loop's rule with every level, like the shells; `false`: "
-        "it is the same on all levels; meshes only",
+        "`true`: it has levels, as the shells have: by subdivision the mesh is coarse and is refined by Loop's rule, by "
+        "decimation it is the finest level; `false`: it is the same on all levels; meshes only",
         default=False,
     )
     friction: float | None = own_friction()

@@ -44,8 +44,7 @@ class Levels(Record):
 
     kind: str = choice(
         "how levels are made. `\"loop\"`: by subdivision; boundary vertices stay, boundary edges are split in the "
-        "middle. `\"decimation\"`: from meshes of any kind by collapsing edges; so far only level 0 of these can be "
-        "simulated, as a preview",
+        "middle. `\"decimation\"`: from meshes of any kind by collapsing edges",
         tuple(PROLONGATIONS), default="loop",
     )  # fmt: skip
     levels: int | tuple[int, ...] = sizes(

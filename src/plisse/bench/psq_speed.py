@@ -1,0 +1,101 @@
+"""Shells under incremental loading: progressive to the finest equilibrium against direct simulation of the same."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+from plisse.bench.climb import gallery_scene
+from plisse.bench.figures import Figure
+from plisse.contact.check import Detector
+from plisse.progressive.events import Event, LevelBegan, LevelEnded, LevelOpened
+from plisse.runs.opening import open_session
+from plisse.scene.scene import Scene
+
+BUDGET = 600.0  # seconds of direct simulation that are measured; the rest of its loading is extrapolated
+
+
+class Stopwatch:
+    """When levels were opened, began and ended [s]."""
+
+    def __init__(self) -> None:
+        self.marks = dict[int, list[float]]()
+        self.at_work = -1
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, LevelOpened):
+            self.at_work = event.level
+            self.marks[event.level] = [time.perf_counter()]
+        elif isinstance(event, LevelBegan | LevelEnded):
+            self.marks[self.at_work].append(time.perf_counter())
+
+    def starts(self) -> list[float]:
+        """Seconds that each level took to find its start."""
+        return [began - opened for opened, began, *_ in self.marks.values()]
+
+    def solves(self) -> list[float]:
+        """Seconds that each level took from there to its end."""
+        return [marks[-1] - marks[1] for marks in self.marks.values()]
+
+
+def measure_loading(
+    threads: int, *, name: str, sets: tuple[str, ...], asked: float, coarse: float
+) -> tuple[list[Figure], dict[str, Any]]:
+    """Speed-up over direct simulation, cost of the preview against a direct coarse one, and the share of safe starts."""
+    scene = gallery_scene(name, sets=sets, tol=None)
+    session, watch = open_session(scene, threads=threads), Stopwatch()
+    session.listen(watch)
+    crossings, iterations, converged = 0, list[int](), True
+    for level in range(session.finest + 1):
+        for state in session.preview() if level == 0 else session.refine(to_level=level):
+            pass
+        assert session.problem is not None
+        crossings += Detector.of(session.problem).count(state.x)
+        iterations.append(state.newton_iterations)
+        converged = converged and state.converged
+    starts, solves = watch.starts(), watch.solves()
+    ours = sum(starts) + sum(solves)
+    seconds, reached, made = _direct_seconds(scene, threads, session.finest)
+    coarse_seconds, *_ = _direct_seconds(scene, threads, 0)
+    size = f"{name.partition('-')[2]}, {len(session.ladder.given.placed) / 1000:.0f}K vertices"
+    figures = [
+        Figure(f"{size}: direct / progressive", seconds / ours, asked, "higher"),
+        Figure(f"{size}: preview / direct on the coarse mesh", solves[0] / coarse_seconds, coarse, "lower"),
+        Figure(f"{size}: safe starts, % of the progressive time", 100.0 * sum(starts[1:]) / ours, 40.0, "lower"),
+        Figure(f"{size}: intersections on all levels", float(crossings), 0.0, "lower"),
+        Figure(f"{size}: levels not at rest", float(not converged), 0.0, "lower"),
+    ]
+    details = {
+        "progressive, s": round(ours, 1),
+        "direct, s": round(seconds, 1),
+        "of these measured": round(min(BUDGET, seconds), 1),
+        "part of the loading that direct simulation reached": round(reached, 3),
+        "direct iterations up to there": made,
+        "seconds of starts": [round(s, 2) for s in starts],
+        "seconds of solves": [round(s, 2) for s in solves],
+        "Newton iterations": iterations,
+        "coarse direct, s": round(coarse_seconds, 2),
+    }
+    return figures, {f"{size}: {key}": value for key, value in details.items()}
+
+
+def _direct_seconds(scene: Scene, threads: int, level: int) -> tuple[float, float, int]:
+    """Seconds of direct simulation, the part of its loading that was measured, and its iterations.
+
+    Beyond the budget its pace over the second half of the time is kept: the first load steps are the easy ones.
+    """
+    session = open_session(replace(scene, hierarchy=replace(scene.hierarchy, method="direct")), threads=threads)
+    began, last_key = time.perf_counter(), session.ladder.problem(level).last_key
+    course = list[tuple[float, float]]()
+    for state in session.settle(level):
+        now = time.perf_counter() - began
+        course.append((now, min(state.time, last_key)))
+        if now > BUDGET:
+            break
+    seconds, t = course[-1]
+    if t >= last_key:
+        return seconds, 1.0, state.newton_iterations
+    half = next(i for i, (clock, _) in enumerate(course) if clock >= 0.5 * seconds)
+    pace = (seconds - course[half][0]) / max(t - course[half][1], 1e-9)
+    return seconds + pace * (last_key - t), t / last_key, state.newton_iterations
