@@ -40,17 +40,18 @@ class Stopwatch:
 
 
 def measure_loading(
-    threads: int, *, name: str, sets: tuple[str, ...], asked: float, coarse: float
+    threads: int, *, name: str, asked: float, coarse: float, sets: tuple[str, ...] = ()
 ) -> tuple[list[Figure], dict[str, Any]]:
-    """Speed-up over direct simulation, cost of the preview against a direct coarse one, and the share of safe starts."""
+    """Speed-up over direct simulation, the preview against a direct coarse one, and the share of safe starts."""
     scene = gallery_scene(name, sets=sets, tol=None)
     session, watch = open_session(scene, threads=threads), Stopwatch()
     session.listen(watch)
     crossings, iterations, converged = 0, list[int](), True
     for level in range(session.finest + 1):
-        for state in session.preview() if level == 0 else session.refine(to_level=level):
+        for _ in session.preview() if level == 0 else session.refine(to_level=level):
             pass
-        assert session.problem is not None
+        state = session.grid.last(level)
+        assert session.problem is not None and state is not None
         crossings += Detector.of(session.problem).count(state.x)
         iterations.append(state.newton_iterations)
         converged = converged and state.converged

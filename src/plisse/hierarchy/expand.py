@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from plisse.contact.barrier import Barrier
 from plisse.core.arrays import Bools, Floats
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock, Sum, frozen
@@ -17,7 +18,8 @@ from plisse.hierarchy.maps import LinearMap
 from plisse.solve.newton import Newton
 from plisse.solve.problem import Problem
 
-PATIENCE = 20  # Newton iterations of the strain relief that may pass without mending a triangle
+PATIENCE = 20  # Newton iterations of the strain relief that may pass without mending a triangle,
+MENDED = 0.98  # or bringing the largest stretch so near to its limit
 RELIEF = 10.0  # stiffness that pulls triangles back to their rest shape, in units of the strain limit's
 
 
@@ -84,13 +86,22 @@ class MidpointExpansion(Expansion):
 
 
 def below_limit(
-    problem: Problem, newton: Newton, clock: Clock, x: Floats, wanted: Floats, new: Bools, *, h: float
+    problem: Problem,
+    newton: Newton,
+    clock: Clock,
+    x: Floats,
+    wanted: Floats | None,
+    new: Bools,
+    *,
+    h: float,
+    firmness: float = 1.0,
 ) -> Generator[Floats, None, Floats]:
-    """Positions without a triangle over its strain limit from x (n, 3) [m], near those wanted.
+    """Positions without a triangle over its strain limit from x (n, 3) [m], near those wanted if any are.
 
-    new: vertices (n,) that the coarse level does not have, which move first.
+    new: vertices (n,) that the coarse level does not have, which move first. firmness: of contact meanwhile.
     """
-    for relieved in relieve_strain(problem, newton, clock, x, wanted, (problem.free & new, problem.free), h=h):
+    moving = (problem.free & new, problem.free)
+    for relieved in relieve_strain(problem, newton, clock, x, wanted, moving, h=h, firmness=firmness):
         x = relieved
         yield x
     if problem.strain_limit is not None and problem.strain_limit.broken(x).any():
@@ -110,28 +121,42 @@ def relieve_strain(
     moving: Sequence[Bools],
     *,
     h: float,
+    firmness: float = 1.0,
 ) -> Iterator[Floats]:
     """Positions (n, 3) [m] on the way to where every triangle is below its strain limit, if that can be reached.
 
     target: where vertices are wanted (n, 3) [m], None for wherever they come to lie. moving: vertices (n,) that may
-    move, one choice after the other until one suffices. Contact and the user's own barriers are kept.
+    move, one choice after the other until one suffices. Contact, so many times as firm, and the user's own barriers
+    are kept.
     """
     limit = problem.strain_limit
     if limit is None:
         return
-    barriers = [part for part in filtering(problem.potentials) if part is not limit]
+    barriers = [
+        part.firmer(firmness) if isinstance(part, Barrier) and firmness != 1.0 else part
+        for part in filtering(problem.potentials)
+        if part is not limit
+    ]
     for vertices in moving:
-        fewest, since = len(x), 0
+        fewest, least, since = len(x), np.inf, 0
         while since < PATIENCE:
             over = limit.broken(x)
             if not over.any():
                 return
-            since = 0 if over.sum() < fewest else since + 1
-            fewest = min(fewest, int(over.sum()))
+            count, most = int(over.sum()), limit.max_stretch_over_limit(x)
+            since = 0 if count < fewest or most - 1.0 < MENDED * (least - 1.0) else since + 1
+            fewest = min(fewest, count)
+            least = most if since == 0 else least
             inertia = Inertia(problem.mass, x if target is None else target, h)
             parts = [inertia, *barriers, limit.without(over), limit.relief(over, stiffness=RELIEF)]
-            (iterate,) = newton.iterate(Sum(parts, clock), x, vertices, stop=0.0, max_iterations=1)
-            if iterate.step == 0.0 or np.array_equal(iterate.x, x):
+            objective = Sum(parts, clock)
+            (iterate,) = newton.iterate(objective, x, vertices, stop=0.0, max_iterations=1)
+            x_next = iterate.x
+            if iterate.allowed < 1.0 and iterate.step > 0.0:
+                # what holds one triangle back is no reason for others to wait
+                farther = advance(parts, x_next, (1.0 - iterate.step) * iterate.d)
+                x_next = farther if objective.value(farther) < iterate.value else x_next
+            if iterate.step == 0.0 or np.array_equal(x_next, x):
                 break
-            x = iterate.x
+            x = x_next
             yield x

@@ -14,7 +14,7 @@ from plisse.core.errors import SceneError
 from plisse.core.potential import Clock, frozen
 from plisse.hierarchy.expand import Expansion, Start, below_limit
 from plisse.hierarchy.maps import LevelMap
-from plisse.hierarchy.relax import relax_locally, relax_target
+from plisse.hierarchy.relax import FIRMNESS, relax_locally, relax_target
 from plisse.hierarchy.splits import Splits
 from plisse.kernels.crossing import Clearance, Scenery
 from plisse.kernels.split import ARRIVED, STUCK, WAITS, Growing, fill, move_on, split_batch
@@ -24,8 +24,9 @@ from plisse.solve.problem import Problem
 
 WIDE = Clearance(own=1.0, room=0.1)  # what is asked of a place at first
 TIGHT_FIT = Clearance(own=0.02, room=0.0)  # and where there is none: pairs within a body may come closer than offset
+SLACK = 10.0  # times the time step that dampens strain relief, where vertices need not go anywhere else
 SWEEPS = 8  # over vertices that are still behind, at most
-MOST_EFFORT = 16  # times as many random directions as at first, where splits find no room
+MOST_EFFORT = 32  # times as many random directions as at first where splits find no room, in ever tighter places
 
 
 @dataclass(eq=False)
@@ -76,7 +77,7 @@ class SplitExpansion(Expansion):
             x, behind = frozen(mesh.x), (mesh.x != near).any(axis=1)
             problem = make_problem(x)
             x = yield from relax_locally(problem, newton, clock, x, behind, h=h)
-        x = yield from below_limit(problem, newton, clock, x, wanted, self._between.new, h=h)
+        x = yield from below_limit(problem, newton, clock, x, None, self._between.new, h=SLACK * h, firmness=FIRMNESS)
         return Start(problem, x, wanted)
 
     def _refuse(self, mesh: Growing, problem: Problem) -> None:
@@ -173,7 +174,8 @@ def _split(
 ) -> Longs:
     """One pass over splits; returns those that are not made."""
     ends = np.empty(len(batch), np.int32)
-    split_batch(mesh, scenery, splits.record, batch, WIDE, TIGHT_FIT, seed, effort, ends)
+    tight = Clearance(own=TIGHT_FIT.own / effort**2, room=TIGHT_FIT.room)
+    split_batch(mesh, scenery, splits.record, batch, WIDE, tight, seed, effort, ends)
     tally.ends += np.bincount(ends, minlength=STUCK + 1)
     done = (ends > WAITS) & (ends < STUCK)
     short = batch[done & (ends != ARRIVED)]

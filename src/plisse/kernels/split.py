@@ -16,7 +16,8 @@ from plisse.kernels.jit import kernel
 DEPTH = 64  # of the traversal stack
 STAR = 512  # triangles about a split, at most
 HALVINGS = 6  # of the way to the targets
-RINGS, SAMPLES = 4, 48  # random directions: distances that are tried, and directions for each
+RINGS, SAMPLES = 5, 48  # random directions: distances that are tried, and directions for each
+GRADES = 4  # of what is asked of places, from wide to tight
 NEAREST = 0.5  # the first of these distances, as a part of that to the nearest neighbour
 SHRINK = 0.2  # from one to the next
 THIN, THINNEST = 0.05, 1e-5  # area over that at rest of the smallest triangle, and where nothing else is found
@@ -238,6 +239,15 @@ def _place_between(mesh: Growing, v: int, px: float, py: float, pz: float, part:
 
 
 @kernel
+def _graded(wide: Clearance, tight: Clearance, grade: int) -> Clearance:
+    """What is asked at first, and less and less of it: no room, then ever smaller parts of the own offset."""
+    if grade == 0:
+        return wide
+    part = (grade - 1) / (GRADES - 2)
+    return Clearance(wide.own ** (1.0 - part) * tight.own**part, tight.room)
+
+
+@kernel
 def _find_places(
     mesh: Growing, scenery: Scenery, star: Ints, count: int, i: int, j: int, wide: Clearance, tight: Clearance,
     seed: int, effort: int,
@@ -245,8 +255,15 @@ def _find_places(
     """Places for the ends i, j of an edge that begins as a point; returns how it ended."""
     x = mesh.x
     px, py, pz = x[i, 0], x[i, 1], x[i, 2]
-    for how in range(2):
-        asked, thin = (wide, THIN) if how == 0 else (tight, THINNEST)
+    nearest = np.inf
+    for n in range(count):
+        for k in range(3):
+            v = mesh.triangles[star[n], k]
+            if v != i and v != j:
+                nearest = min(nearest, (x[v, 0] - px) ** 2 + (x[v, 1] - py) ** 2 + (x[v, 2] - pz) ** 2)
+    samples = SAMPLES * effort
+    for grade in range(GRADES):
+        asked, thin = _graded(wide, tight, grade), THIN if grade == 0 else THINNEST
         part = 1.0
         for _ in range(HALVINGS):
             # both on their way; then one of them while the other stays
@@ -254,33 +271,28 @@ def _find_places(
                 _place_between(mesh, i, px, py, pz, part if who != 1 else 0.0)
                 _place_between(mesh, j, px, py, pz, part if who != 2 else 0.0)
                 if _try(mesh, scenery, star, count, i, j, asked, thin):
-                    if how == 1:
+                    if grade > 0:
                         return TIGHT
                     return ARRIVED if part == 1.0 and who == 0 else PART
             part *= 0.5
-    # anywhere for the new one, nearer and nearer
-    x[i, 0], x[i, 1], x[i, 2] = px, py, pz
-    nearest = np.inf
-    for n in range(count):
-        for k in range(3):
-            v = mesh.triangles[star[n], k]
-            if v != i and v != j:
-                length = (x[v, 0] - px) ** 2 + (x[v, 1] - py) ** 2 + (x[v, 2] - pz) ** 2
-                nearest = min(nearest, length)
-    far = NEAREST * math.sqrt(nearest)
-    samples = SAMPLES * effort
-    for ring in range(RINGS):
-        for k in range(samples):
-            # stratified in height, random about the axis
-            z = 2.0 * (k + _random(seed, 2 * (ring * samples + k))) / samples - 1.0
-            angle = 2.0 * math.pi * _random(seed, 2 * (ring * samples + k) + 1)
-            r = math.sqrt(max(1.0 - z * z, 0.0))
-            x[j, 0] = px + far * r * math.cos(angle)
-            x[j, 1] = py + far * r * math.sin(angle)
-            x[j, 2] = pz + far * z
-            if _try(mesh, scenery, star, count, i, j, tight, THINNEST):
-                return ASIDE
-        far *= SHRINK
+        # anywhere for the new one, nearer and nearer; where that was to no avail, for the other one in turn
+        x[i, 0], x[i, 1], x[i, 2] = px, py, pz
+        x[j, 0], x[j, 1], x[j, 2] = px, py, pz
+        far = NEAREST * math.sqrt(nearest)
+        for ring in range(RINGS):
+            for k in range(samples):
+                # stratified in height, random about the axis
+                z = 2.0 * (k + _random(seed, 2 * (ring * samples + k))) / samples - 1.0
+                angle = 2.0 * math.pi * _random(seed, 2 * (ring * samples + k) + 1)
+                r = math.sqrt(max(1.0 - z * z, 0.0))
+                v = i if effort > 1 and k % 2 else j
+                x[v, 0] = px + far * r * math.cos(angle)
+                x[v, 1] = py + far * r * math.sin(angle)
+                x[v, 2] = pz + far * z
+                if _try(mesh, scenery, star, count, i, j, asked, thin):
+                    return ASIDE
+                x[v, 0], x[v, 1], x[v, 2] = px, py, pz
+            far *= SHRINK
     return STUCK
 
 

@@ -46,7 +46,7 @@ class Collider(Record):
     motion: tuple[Keyframe, ...] = tables(Keyframe, "motion", "keyframes; meshes only, a half-space cannot move")
     pivot: Vector | None = three("m", "centre of the motion's rotation and scaling", default=None, shown="`translate`")
     refine: bool = flag(
-        "`true`: it has levels, as the shells have: by subdivision the mesh is coarse and is refined by Loop's rule, by "
+        "`true`: it has levels as the shells have; by subdivision the mesh is coarse and is refined by Loop's rule, by "
         "decimation it is the finest level; `false`: it is the same on all levels; meshes only",
         default=False,
     )

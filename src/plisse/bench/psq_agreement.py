@@ -1,0 +1,116 @@
+"""Whether all levels buckle to the same side and into the same folds, whatever the start's last digits are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from plisse.bench.climb import gallery_scene
+from plisse.bench.figures import Figure
+from plisse.core.arrays import Floats
+from plisse.loading.geometry import load_geometry
+from plisse.progressive.session import Session
+
+SEEDS = 50
+JITTER = 1e-4  # of the edges, by which the vertices' first places differ from run to run
+RINGS = 24  # places around in which folds are counted
+LEAST = 0.25  # height of a fold, over that of the highest, that counts
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scene at a small size, and the number that all of its levels are to have in common."""
+
+    name: str
+    sets: tuple[str, ...]
+    look: Callable[[Floats, Floats], int]
+
+
+def side(X: Floats, x: Floats) -> int:
+    """To which side the middle has moved, ±1."""
+    return int(np.sign((x - X)[:, 2].mean()))
+
+
+def inverted(X: Floats, x: Floats) -> int:
+    """Whether the top of a dome is below its rim."""
+    top, rim = X[:, 2].argmax(), X[:, 2].argmin()
+    return int(x[top, 2] < x[rim, 2])
+
+
+def wrinkles(X: Floats, x: Floats) -> int:
+    """Changes of side across the middle of a sheared plate that are not mere ripples."""
+    across = np.abs(X[:, 0]) < 0.15 * np.ptp(X[:, 0])
+    order = np.argsort(X[across, 1])
+    places = np.linspace(X[:, 1].min(), X[:, 1].max(), RINGS + 1)
+    heights = np.array([x[across][order, 2][_within(X[across][order, 1], a, b)].mean() for a, b in _pairs(places)])
+    return _changes(heights - heights.mean(), closed=False)
+
+
+def lobes(X: Floats, x: Floats) -> int:
+    """Changes between dents and bulges around the middle of a body of revolution."""
+    middle = np.abs(X[:, 2] - X[:, 2].mean()) < 0.25 * np.ptp(X[:, 2])
+    angle, out = np.arctan2(X[middle, 1], X[middle, 0]), np.hypot(*(x[middle, :2].T)) - np.hypot(*(X[middle, :2].T))
+    places = np.linspace(-np.pi, np.pi, RINGS + 1)
+    means = np.array([out[_within(angle, a, b)].mean() for a, b in _pairs(places)])
+    return _changes(means - means.mean(), closed=True)
+
+
+def _within(values: Floats, low: float, high: float) -> np.ndarray:
+    return np.asarray((values >= low) & (values <= high))
+
+
+def _pairs(places: Floats) -> list[tuple[float, float]]:
+    return list(zip(places[:-1].tolist(), places[1:].tolist(), strict=True))
+
+
+def _changes(values: Floats, *, closed: bool) -> int:
+    """How often values change their sign, those below LEAST of the largest left out."""
+    signs = np.sign(values[np.abs(values) >= LEAST * np.abs(values).max()])
+    return int((signs != np.roll(signs, 1))[0 if closed else 1 :].sum())
+
+
+CASES = (
+    Case("18-plate-buckle", ("shell.vertices=1600", "hierarchy.levels=[100,400]"), side),
+    Case("19-plate-shear", ("shell.vertices=2500", "hierarchy.levels=[640]"), wrinkles),
+    Case("20-dome", ("shell.vertices=2000", "hierarchy.levels=[500]"), inverted),
+    Case("16-can", ("shell.vertices=3000", "hierarchy.levels=[750]"), lobes),
+    Case("21-pumpkin", ("shell.vertices=3000", "hierarchy.levels=[750]"), lobes),
+)
+
+
+def measure_agreement(
+    threads: int, *, seeds: int = SEEDS, cases: tuple[Case, ...] = CASES
+) -> tuple[list[Figure], dict[str, Any]]:
+    """Runs in which all levels look alike."""
+    figures, details = [], dict[str, Any]()
+    for case in cases:
+        found = [_levels(case, seed, threads) for seed in range(seeds)]
+        alike = sum(len(set(each)) == 1 for each in found)
+        figures.append(Figure(f"{case.name}: runs of {seeds} with equal levels", float(alike), float(seeds), "higher"))
+        details[f"{case.name}: {case.look.__name__} on each level, and in how many runs"] = {
+            str(each): found.count(each) for each in sorted(set(found))
+        }
+    return figures, details
+
+
+def _levels(case: Case, seed: int, threads: int) -> tuple[int, ...]:
+    """What each level of a run looks like, from a start that is jittered."""
+    scene = replace(gallery_scene(case.name, sets=case.sets, tol=None), seed=seed)
+    geometry, rng = load_geometry(scene, "."), np.random.default_rng(seed)
+    (mesh,), (start,) = geometry.shells, geometry.shell_positions
+    noise = JITTER * float(mesh.edge_lengths.mean()) * rng.normal(size=start.shape)
+    noise[np.concatenate([np.empty(0, np.int32), *geometry.pins[0]])] = 0.0
+    session = Session(scene, replace(geometry, shell_positions=(start + noise,)), threads=threads)
+    for _ in session.preview():
+        pass
+    for _ in session.refine():
+        pass
+    out = []
+    for level in range(session.finest + 1):
+        state, shape = session.grid.last(level), session.ladder.geometry(level)
+        assert state is not None
+        out.append(case.look(shape.shell_positions[0], state.x[: len(shape.shells[0].X)]))
+    return tuple(out)
