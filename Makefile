@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS := .venv/.docs
 
-.PHONY: demo test test-slow gallery gallery-psq bench bench-pcs docs package clean
+.PHONY: demo test test-slow gallery gallery-psq bench bench-pcs bench-psq docs package clean
 
 demo: $(READY)
 	$(BIN)/plisse run src/plisse/gallery/05-sphere.toml --out runs/drape --overwrite
@@ -23,7 +23,7 @@ gallery: $(READY)
 	sh tools/gallery.sh drapes runs/gallery $(BIN)/plisse
 
 gallery-psq: $(READY)
-	sh tools/gallery.sh shells runs/gallery-psq $(BIN)/plisse --preview-only
+	sh tools/gallery.sh shells runs/gallery-psq $(BIN)/plisse
 
 bench: $(READY)
 	$(BIN)/plisse bench newton
@@ -35,6 +35,9 @@ bench: $(READY)
 
 bench-pcs: $(READY)
 	$(BIN)/plisse bench pcs
+
+bench-psq: $(READY)
+	$(BIN)/plisse bench psq
 
 docs: $(DOCS)
 	$(BIN)/sphinx-build -q -W --keep-going docs build/docs

@@ -206,3 +206,17 @@ def test_preview(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     found = run_scene(name, SCENES[name].sets, tmp_path / "run", "--preview-only")
     check_always(found)
     SCENES[name].check(found)
+
+
+# what is refined in a few seconds
+QUICK = ("18-plate-buckle", "19-plate-shear", "25-hat-decimated", "29-star")
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=() if n in QUICK else pytest.mark.slow) for n in SCENES])
+def test_refined(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(plisse.runs.album, "render", lambda path, *_, **__: path.write_bytes(b""))
+    found = run_scene(name, SCENES[name].sets, tmp_path / "run", "--check-every", "1")
+    assert len(found.levels) == 2
+    check_always(found)
+    check_rest(found)
+    check_arrived(found)

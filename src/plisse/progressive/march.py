@@ -17,6 +17,7 @@ from plisse.solve.newton import Iterate, Newton
 from plisse.solve.problem import BALANCE, Problem, force_balance, potential_energy
 
 LITTLE_WORK, MUCH_WORK = 30, 80  # Newton iterations of a load step after which the next is longer, or shorter
+LEAST_STEP = 1e-3  # part of a direction that a line search takes, below which a level of the published proxy ends
 LEAST_LEAD = 1 / 64  # of a load step, in time steps
 HELD = 1e-3  # part of the reach by which handles that are held back come nearer in a step, at most
 
@@ -27,7 +28,8 @@ class Pace:
 
     tol: of Newton's directions, ‖d‖ ≤ √n h tol [m/s]; last: number of the last step; iterations: most Newton
     iterations of a step; lead_iterations: most of leading scripted vertices that something holds back before it. rest:
-    of statics, what counts as rest in place of the tolerance.
+    of statics, what counts as rest in place of the tolerance. by_step: the tolerance is about the part of a direction
+    that was taken, and a level ends where that is hardly anything, as published for coarse levels [Zhang2023] §4.5.
     """
 
     tol: float
@@ -35,6 +37,7 @@ class Pace:
     iterations: int
     lead_iterations: int
     rest: Rest | None = None
+    by_step: bool = False
 
 
 def march(
@@ -94,6 +97,9 @@ def march(
         converged = iterate.converged
         if rests:
             if pace.rest is None:
+                if pace.by_step:
+                    converged = iterate.step * iterate.direction <= root * h * pace.tol
+                    stalled = stalled or iterate.step < LEAST_STEP
                 at_rest = converged and (pace.iterations == 1 or total == first + 1) and now.t >= problem.last_key
             # at rest with handles that come no nearer: they are held for good
             least = HELD * problem.reach if pace.rest is None else pace.rest.distance

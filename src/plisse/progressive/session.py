@@ -175,7 +175,9 @@ class Session:
         one = integrator.seeks_rest and self.scene.hierarchy.method != "plain"
         tol = self.ladder.tol(problem.level) if tol is None else tol
         self._tell(LevelBegan(problem, Aim(tol, rest), last, placed, resumed))
-        pace = Pace(tol, last, 1 if one else most, most, rest)
+        # with offsets frozen, the direction of a proxy is not one of descent everywhere, and need not vanish
+        by_step = rest is None and one and problem.level < self.ladder.hierarchy.given
+        pace = Pace(tol, last, 1 if one else most, most, rest, by_step)
         for state in march(problem, integrator, self.newton, self.clock, pace, self.grid):
             self._tell(Stepped(state))
             yield state

@@ -19,7 +19,7 @@ from plisse.solve.problem import Problem, force_balance
 ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arrived [Li2020]
 PULL = 1e3  # first stiffness of the augmented Lagrangian, in units of mean mass / h²
 PULL_MOST = 1e9
-FIRM, FIRMEST = 1.0, 1e4  # the same in units of the contact's own stiffness, where nothing moves under less
+FIRM, FIRMEST = 1e2, 1e4  # the same in units of the contact's own stiffness, where less does not hold its ground
 STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
 STILL = 0.4  # part of the distance that counts as rest: iterations of a step end when one moves nothing farther
 ROOM = 0.5  # part of the room before contact that coasting takes, where it would touch
@@ -201,24 +201,28 @@ def _bring(
     links = _links(problem)
     used, still = 0, SETTLED * problem.reach * np.sqrt(scripted.sum())
     while used < max_iterations:
-        before = x
+        before, weak = x, False
         shape = Rigidity(links, step.x_target, STIFF * pull.kappa)
         both = Sum([*objective.parts, pull, shape], objective.clock)
         for iterate in newton.iterate(
             both, x, problem.free | scripted, stop=stop, max_iterations=max_iterations - used
         ):
             x, used = iterate.x, used + 1
-            yield iterate
             left = float(np.linalg.norm((x - step.x_target)[scripted])) / way
+            # a pull by mass and time step is nothing to a shell of metal, which pushes back
+            weak = pull.kappa < firm and (left > 1.0 or np.linalg.norm((x - before)[scripted]) <= still)
+            if weak:
+                yield replace(iterate, x=before)
+                break
+            yield iterate
             if left <= 1.0 - ARRIVED:
                 return
-        if np.linalg.norm((x - before)[scripted]) <= still:
-            if pull.kappa >= firm:
-                return
-            # a pull by mass and time step is nothing to a shell of metal
+        if weak:
+            x, stiffest = before, max(stiffest, FIRMEST * firm)
             pull = AugmentedLagrangian(weight, step.x_target, firm, np.zeros_like(x))
-            stiffest = max(stiffest, FIRMEST * firm)
             continue
+        if np.linalg.norm((x - before)[scripted]) <= still:
+            return
         pull = pull.updated(x) if pull.kappa >= stiffest else pull.stiffer()
 
 
