@@ -56,8 +56,10 @@ def perturb_batch(
                 angle = 2.0 * np.pi * _random(seed + 7919 * c, 2 * attempt + 1)
                 r = np.sqrt(1.0 - z * z)
                 x[i] = p
-                x[j, 0], x[j, 1], x[j, 2] = p[0] + length * r * np.cos(angle), p[1] + length * r * np.sin(angle), (
-                    p[2] + length * z
+                x[j, 0], x[j, 1], x[j, 2] = (
+                    p[0] + length * r * np.cos(angle),
+                    p[1] + length * r * np.sin(angle),
+                    (p[2] + length * z),
                 )
             clear = True
             for a in range(count):

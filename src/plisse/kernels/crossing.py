@@ -56,12 +56,12 @@ def _volume(x: Floats, a: int, b: int, c: int, d: int) -> float:
 
 @kernel
 def pierces(x: Floats, p: int, q: int, a: int, b: int, c: int) -> bool:
-    """Whether the edge pq passes through the triangle abc; signs decide, so what only touches may count or not."""
+    """Whether the edge pq passes through the inside of the triangle abc; what only touches it has no distance to it."""
     above, below = _volume(x, a, b, c, p), _volume(x, a, b, c, q)
-    if above * below > 0.0:
+    if above * below >= 0.0:
         return False
     one, two, three = _volume(x, p, q, a, b), _volume(x, p, q, b, c), _volume(x, p, q, c, a)
-    return (one >= 0.0 and two >= 0.0 and three >= 0.0) or (one <= 0.0 and two <= 0.0 and three <= 0.0)
+    return (one > 0.0 and two > 0.0 and three > 0.0) or (one < 0.0 and two < 0.0 and three < 0.0)
 
 
 @kernel
