@@ -14,7 +14,9 @@ from plisse.core.mesh import Mesh
 from plisse.hierarchy.decimate import Decimation, decimate
 from plisse.hierarchy.shell_map import ShellMap
 from plisse.hierarchy.split_expansion import Tally, grow, make_growing, make_scenery
-from plisse.hierarchy.splits import OfBody, find_splits
+from plisse.hierarchy.splits import OfBody, Splits, find_splits
+from plisse.kernels.crossing import Scenery
+from plisse.kernels.split import Growing
 from plisse.shapes.catalogue import make_shape
 from plisse.shapes.rectangle import DIAGONALS
 
@@ -106,19 +108,36 @@ class Unfolded:
     x: Floats
 
 
-def expand(folded: Folded, *, seed: int = 0, smooth: bool = False) -> Unfolded:
-    """A safe start of the finer level, with the independent detector asked after every batch."""
+@dataclass(frozen=True, eq=False)
+class Beginning:
+    """All that a safe start begins with."""
+
+    mesh: Growing
+    scenery: Scenery
+    splits: Splits
+
+    def crossings(self) -> int:
+        """Intersections of the triangles that are there, by the independent detector."""
+        there = Mesh(self.scenery.X, self.mesh.triangles[self.mesh.triangles[:, 0] >= 0])
+        return Detector(there.X, there.edges, there.triangles, len(there.X)).count(self.mesh.x)
+
+
+def begin(folded: Folded, *, smooth: bool = False) -> Beginning:
+    """A folded state before its first split."""
     known = folded.known
     coarse, fine = known.meshes
     kept = np.searchsorted(known.ids[1], known.ids[0]).astype(np.int32)
     between = ShellMap(coarse, fine, *known.places[0, 1], kept, phong=0.5 if smooth else 0.0)
-    target = between(folded.x)
     splits = find_splits([OfBody(fine, known, 0, 1)])
-    scenery = make_scenery(_surface(fine, folded.offset), [])
-    mesh, tally = make_growing(splits, folded.x, target, fine.triangles), Tally()
+    mesh = make_growing(splits, folded.x, between(folded.x), fine.triangles)
+    return Beginning(mesh, make_scenery(_surface(fine, folded.offset), []), splits)
+
+
+def expand(folded: Folded, *, seed: int = 0, smooth: bool = False) -> Unfolded:
+    """A safe start of the finer level, with the independent detector asked after every batch."""
+    start, tally = begin(folded, smooth=smooth), Tally()
     crossings = batches = 0
-    for _ in grow(mesh, scenery, splits, tally, seed=seed):
-        there = Mesh(fine.X, mesh.triangles[mesh.triangles[:, 0] >= 0])
-        crossings += Detector(there.X, there.edges, there.triangles, len(there.X)).count(mesh.x)
+    for _ in grow(start.mesh, start.scenery, start.splits, tally, seed=seed):
+        crossings += start.crossings()
         batches += 1
-    return Unfolded(tally, int((~mesh.there).sum()), crossings, batches, mesh.x)
+    return Unfolded(tally, int((~start.mesh.there).sum()), crossings, batches, start.mesh.x)

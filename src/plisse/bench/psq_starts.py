@@ -1,4 +1,4 @@
-"""Safe starts: many tightly folded states, and what other ways to find them cost."""
+"""Safe starts of many tightly folded states."""
 
 from __future__ import annotations
 
