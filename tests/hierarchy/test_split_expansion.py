@@ -122,6 +122,14 @@ def test_folded_states_grow_without_crossing_anything(smooth: bool) -> None:
     assert len(kinds) >= 3 and kinds <= set(FOLDS)
 
 
+@pytest.mark.parametrize("seed", [277, 1297])
+def test_borders_leave_no_slivers_of_which_rounding_decides_whether_they_cross(seed: int) -> None:
+    folded = fold(seed)
+    assert folded is not None
+    found = expand(folded, seed=seed + 1, smooth=seed % 2 == 0)
+    assert found.crossings == 0 and found.missing == 0
+
+
 @pytest.mark.slow
 def test_a_hundred_folded_states_grow_or_are_refused() -> None:
     for folded in folded_states(100):

@@ -21,6 +21,7 @@ GRADES = 4  # of what is asked of places, from wide to tight
 NEAREST = 0.5  # the first of these distances, as a part of that to the nearest neighbour
 SHRINK = 0.2  # from one to the next
 THIN, THINNEST = 0.05, 1e-5  # area over that at rest of the smallest triangle, and where nothing else is found
+SLIVER = 1e-6  # height over side of the flattest triangle: whether something crosses a flatter one is up to rounding
 
 # how a split ended
 WAITS, ARRIVED, PART, TIGHT, ASIDE, STUCK = 0, 1, 2, 3, 4, 5
@@ -151,6 +152,16 @@ def _area2(x: Floats, f: Ints) -> float:
 
 
 @kernel
+def _longest2(x: Floats, f: Ints) -> float:
+    """Square of a triangle's longest side [m²]."""
+    longest = 0.0
+    for k in range(3):
+        a, b = f[k], f[(k + 1) % 3]
+        longest = max(longest, (x[b, 0] - x[a, 0]) ** 2 + (x[b, 1] - x[a, 1]) ** 2 + (x[b, 2] - x[a, 2]) ** 2)
+    return longest
+
+
+@kernel
 def _above_planes(mesh: Growing, scenery: Scenery, v: int, asked: Clearance) -> bool:
     if not scenery.deformable[v]:
         return True
@@ -169,7 +180,9 @@ def _star_is_clear(mesh: Growing, scenery: Scenery, star: Ints, count: int, aske
     x, look, leaves, boxes = mesh.x, mesh.looks[0], mesh.at.size, mesh.boxes
     for i in range(count):
         f = mesh.triangles[star[i]]
-        if _area2(x, f) < thin * thin * _area2(scenery.X, f):
+        area2 = _area2(x, f)
+        # three vertices of a straight border have no area at rest either
+        if area2 < thin * thin * _area2(scenery.X, f) or area2 < SLIVER * SLIVER * _longest2(x, f) ** 2:
             return False
     for i in range(count):
         for j in range(i):
