@@ -15,6 +15,7 @@ from plisse.core.errors import SceneError
 from plisse.core.potential import Clock, frozen
 from plisse.core.state import State
 from plisse.hierarchy.advance import advance
+from plisse.hierarchy.expand import NEAR_RINGS, relieve_strain
 from plisse.kernels.threads import use_threads
 from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.ladder import Ladder
@@ -223,3 +224,23 @@ def test_refine_yields_unaccepted_coarse_states_until_it_has_a_start() -> None:
             break
     assert seen[-1] == (1, True) and len(seen) > 2 and set(seen[:-1]) == {(0, False)}
     assert state.step == 1 and state.time > below.time
+
+
+def test_a_spike_is_relieved_where_it_is_and_nothing_else_moves() -> None:
+    """Only vertices within some rings of triangles over their limit move, and a few iterations suffice."""
+    cloth: dict[str, Any] = {"shape": "grid", "width": 1.0, "height": 1.0, "vertices": 900}
+    cloth["material"] = {"preset": "cotton", "strain_limit": 1.1}
+    session = open_session(scene_from_dict({"shell": [cloth], "gravity": [0, 0, 0]}, Path()))
+    problem = session.ladder.problem(0)
+    limit, middle = problem.strain_limit, int(np.argmin(np.linalg.norm(problem.x0, axis=1)))
+    assert limit is not None
+    x = problem.x0.copy()
+    x[middle, 2] += 0.05
+    assert 1.5 < limit.max_stretch_over_limit(x) < 3.0
+    near = limit.around(limit.broken(x), NEAR_RINGS, len(x))
+    assert 20 < near.sum() < 0.2 * len(x)
+    made = 0
+    for relieved in relieve_strain(problem, make_newton(), Clock(), frozen(x), None, (NEAR_RINGS,), h=1.0):
+        x, made = relieved, made + 1
+    assert 0 < made <= 20 and not limit.broken(x).any()
+    assert np.array_equal(x[~near], problem.x0[~near])

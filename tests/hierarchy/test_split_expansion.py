@@ -6,13 +6,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plisse.bench.climb import gallery_scene
 from plisse.bench.folds import FOLDS, Folded, expand, fold
 from plisse.contact.check import Detector
 from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh, concatenate
-from plisse.core.potential import Clock
+from plisse.core.potential import Clock, frozen
 from plisse.hierarchy.decimate import decimate
+from plisse.hierarchy.relax import relax_target
 from plisse.hierarchy.split_expansion import SplitExpansion
 from plisse.hierarchy.splits import OfBody, find_splits
 from plisse.kernels.crossing import Clearance, Scenery, keeps_clear, pierces
@@ -199,3 +201,30 @@ def test_expansion_keeps_away_from_colliders_and_floors() -> None:
     assert Detector.of(start.problem).count(start.x) == 0 and start.problem.clearance(start.x) > 1.0
     shell = start.problem.bodies.is_simulated
     assert np.linalg.norm((start.x - target)[shell], axis=1).max() < 0.05
+
+
+def test_flat_shells_are_not_drawn_through_themselves_before_they_are_split() -> None:
+    """Without contact a strained state would let go: flat ones are left where the coarse surface has them."""
+    session = make()
+    problem, (X,) = session.ladder.problem(1), session.ladder.given.shell_positions
+    strained = frozen(X * np.array([1.2, 0.9, 1.0]))
+    flat, curved = np.zeros(len(X), bool), np.ones(len(X), bool)
+    assert relax_target(problem, make_newton(), Clock(), strained, flat, 0.05) is strained
+    assert np.abs(relax_target(problem, make_newton(), Clock(), strained, curved, 0.05) - strained).max() > 1e-3
+
+
+@pytest.mark.slow
+def test_a_balloon_at_its_strain_limit_is_refined_among_its_own_layers() -> None:
+    """Its layers press on each other, and where its finer vertices are wanted they would cross."""
+    scene = gallery_scene("23-character", sets=("shell.resolution=30", "hierarchy.levels=[350]"), tol=None)
+    session = open_session(scene)
+    for _ in session.preview():
+        pass
+    looks = 0
+    for state in session.refine():
+        if state.level == 1:
+            break
+        looks += 1
+    assert session.problem is not None and session.problem.strain_limit is not None
+    assert looks < 200 and session.problem.strain_limit.max_stretch_over_limit(session.problem.x0) < 1.0
+    assert Detector.of(session.problem).count(session.problem.x0) == 0

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tests.progressive.scenes import states
 
+from plisse.contact.check import Detector
 from plisse.core.errors import SceneError
 from plisse.core.state import State
 from plisse.loading.scene_table import scene_from_dict, scene_to_dict
@@ -164,3 +165,21 @@ class TestSequence:
         collider = {"sequence": "ball", "motion": [{"time": 1, "translate": [0, 0, 1]}]}
         with pytest.raises(SceneError, match="remove motion"):
             scene_from_dict({"shell": [STRIP], "collider": [collider]}, folder)
+
+    @pytest.mark.parametrize("kind", ["decimation", "loop"])
+    def test_it_can_have_levels_and_moves_alike_on_all_of_them(self, folder: Path, kind: str) -> None:
+        collider = {"name": "ball", "sequence": "ball", "rate": 20, "translate": [0, 0, -0.06], "refine": True}
+        cloth = {"shape": "grid", "width": 0.12, "height": 0.12, "vertices": 200}
+        levels = {"kind": kind, "levels": [60] if kind == "decimation" else 2}
+        table = {"shell": [cloth], "collider": [collider], "time": {"h": 0.1}, "hierarchy": levels}
+        session = open_session(scene_from_dict(table, folder), folder, threads=1)
+        sizes = [len(session.ladder.geometry(level).solids[0].X) for level in (0, 1)]
+        assert sizes[0] < 0.5 * sizes[1]
+        for level in (0, 1):
+            for _ in session.preview() if level == 0 else session.refine():
+                pass
+            state, shape = session.grid.last(level), session.ladder.geometry(level)
+            assert state is not None and state.converged
+            ball, first = state.x[-sizes[level] :], shape.solids[0].X
+            assert np.allclose(ball - first, [0, 0, 0.1], atol=1e-9)
+            assert session.problem is not None and Detector.of(session.problem).count(state.x) == 0

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +38,14 @@ def use_threads(threads: int) -> None:
     """Sets the threads of the kernels and of the detector."""
     kernels.use_threads(threads)
     use_detector_threads(threads)
+
+
+_began = time.perf_counter()
+
+
+def tell(what: str) -> None:
+    """A line of progress: benches take long, and slow and stuck are to look different."""
+    print(f"[{time.perf_counter() - _began:6.0f} s] {what}", file=sys.stderr, flush=True)
 
 
 def measure_parts(parts: Mapping[str, Part], threads: int, part: str | None) -> tuple[list[Figure], dict[str, Any]]:

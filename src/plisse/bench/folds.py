@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from plisse.core.arrays import Floats
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.decimate import Decimation, decimate
 from plisse.hierarchy.shell_map import ShellMap
-from plisse.hierarchy.split_expansion import Tally, grow, make_growing, make_scenery
+from plisse.hierarchy.split_expansion import Tally, arrive, grow, make_growing, make_scenery
 from plisse.hierarchy.splits import OfBody, Splits, find_splits
 from plisse.kernels.crossing import Scenery
 from plisse.kernels.split import Growing
@@ -110,11 +111,12 @@ class Unfolded:
 
 @dataclass(frozen=True, eq=False)
 class Beginning:
-    """All that a safe start begins with."""
+    """All that a safe start begins with; wanted: where vertices are to go in the end (n, 3) [m]."""
 
     mesh: Growing
     scenery: Scenery
     splits: Splits
+    wanted: Floats
 
     def crossings(self) -> int:
         """Intersections of the triangles that are there, by the independent detector."""
@@ -127,17 +129,20 @@ def begin(folded: Folded, *, smooth: bool = False) -> Beginning:
     known = folded.known
     coarse, fine = known.meshes
     kept = np.searchsorted(known.ids[1], known.ids[0]).astype(np.int32)
-    between = ShellMap(coarse, fine, *known.places[0, 1], kept, phong=0.5 if smooth else 0.0)
+    plain, rounded = (ShellMap(coarse, fine, *known.places[0, 1], kept, phong=phong) for phong in (0.0, 0.5))
     splits = find_splits([OfBody(fine, known, 0, 1)])
-    mesh = make_growing(splits, folded.x, between(folded.x), fine.triangles)
-    return Beginning(mesh, make_scenery(_surface(fine, folded.offset), []), splits)
+    mesh = make_growing(splits, folded.x, plain(folded.x), fine.triangles)
+    return Beginning(
+        mesh, make_scenery(_surface(fine, folded.offset), []), splits, (rounded if smooth else plain)(folded.x)
+    )
 
 
 def expand(folded: Folded, *, seed: int = 0, smooth: bool = False) -> Unfolded:
     """A safe start of the finer level, with the independent detector asked after every batch."""
     start, tally = begin(folded, smooth=smooth), Tally()
     crossings = batches = 0
-    for _ in grow(start.mesh, start.scenery, start.splits, tally, seed=seed):
+    batchwise = grow(start.mesh, start.scenery, start.splits, tally, seed=seed)
+    for _ in chain(batchwise, arrive(start.mesh, start.scenery, tally, start.wanted)):
         crossings += start.crossings()
         batches += 1
     return Unfolded(tally, int((~start.mesh.there).sum()), crossings, batches, start.mesh.x)

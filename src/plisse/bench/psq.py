@@ -7,6 +7,8 @@ from typing import Any
 
 from plisse.bench.figures import Figure, Part, measure_parts
 from plisse.bench.psq_agreement import measure_agreement
+from plisse.bench.psq_gallery import measure_equilibrium, measure_levels, measure_maps
+from plisse.bench.psq_locking import measure_locking
 from plisse.bench.psq_plate import measure_plate
 from plisse.bench.psq_speed import measure_loading
 from plisse.bench.psq_starts import measure_starts
@@ -16,6 +18,10 @@ PARTS: dict[str, Part] = {
     "mat": partial(measure_loading, name="17-mat", asked=4.0, coarse=0.9),
     "starts": measure_starts,
     "agreement": measure_agreement,
+    "levels": measure_levels,
+    "maps": measure_maps,
+    "equilibrium": measure_equilibrium,
+    "locking": measure_locking,
     "plate": measure_plate,
 }
 

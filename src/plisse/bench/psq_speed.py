@@ -13,7 +13,7 @@ from plisse.progressive.events import Event, LevelBegan, LevelEnded, LevelOpened
 from plisse.runs.opening import open_session
 from plisse.scene.scene import Scene
 
-BUDGET = 300.0  # seconds of direct simulation that are measured; the rest of its loading is extrapolated
+BUDGET = 900.0  # seconds of direct simulation that are measured; the rest of its loading is extrapolated
 
 
 class Stopwatch:

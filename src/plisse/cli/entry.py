@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BENCHES = ("newton", "contact", "drop", "start", "pcs", "psq", "rest", "hierarchy", "cusick", "export")
 PARTS = {
     "pcs": ("speed-93k", "speed-371k", "preview", "interruption", "levels"),
-    "psq": ("can", "mat", "starts", "agreement", "plate"),
+    "psq": ("can", "mat", "starts", "agreement", "levels", "maps", "equilibrium", "locking", "plate"),
     "rest": ("scenes", "saddles", "scales", "buckling", "speed"),
     "hierarchy": ("speed", "maps", "approximation", "prediction"),
 }

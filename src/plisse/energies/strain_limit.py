@@ -97,6 +97,14 @@ class StrainLimit(Potential):
         over[self._selected] = self.stretches(x)[:, 0] >= self._limit * (1.0 - UNDER)
         return over
 
+    def around(self, over: Bools, rings: int, n: int) -> Bools:
+        """Vertices (n,) within some rings of the given triangles (m,)."""
+        out, triangles = np.zeros(n, bool), self._mesh.triangles
+        out[triangles[over]] = True
+        for _ in range(rings):
+            out[triangles[out[triangles].any(axis=1)]] = True
+        return out
+
     def without(self, left_out: Bools) -> StrainLimit:
         """The same barrier of fewer triangles; left_out: of the mesh (m,)."""
         return StrainLimit(self._mesh, selected=self._selected & ~left_out, **self._of_mesh)

@@ -12,6 +12,7 @@ from plisse.core.mesh import Mesh, concatenate
 from plisse.hierarchy.baselines import affine_map, intrinsic_map
 from plisse.hierarchy.decimate import Decimation
 from plisse.hierarchy.expand import Expansion
+from plisse.hierarchy.flatness import is_flat
 from plisse.hierarchy.hierarchy import KINDS, Hierarchy, Plan
 from plisse.hierarchy.keeping import decimate_once
 from plisse.hierarchy.maps import LevelMap, LinearMap, identity
@@ -145,10 +146,12 @@ class Decimated(Hierarchy):
                     for body, mesh in each
                 ]
             )
-        fine, between = concatenate(self.levels[coarse + 1])[0].triangles, self.between(coarse, coarse + 1)
+        meshes, between = self.levels[coarse + 1], self.between(coarse, coarse + 1)
+        fine = concatenate(meshes)[0].triangles
         coarsened = [mesh for mesh, body in zip(self.levels[coarse], self._bodies, strict=True) if body is not None]
         edge = float(np.concatenate([mesh.edge_lengths for mesh in coarsened]).mean()) if coarsened else np.inf
-        return SplitExpansion(self._splits[coarse], between, fine, edge=edge, seed=seed)
+        curved = np.repeat([not is_flat(mesh) for mesh in meshes], [len(mesh.X) for mesh in meshes])
+        return SplitExpansion(self._splits[coarse], between, fine, curved=curved, edge=edge, seed=seed)
 
 
 def _coarsen(mesh: Mesh, rule: str | None, groups: Sequence[Ints], parts: Sequence[float]) -> Coarsened | None:

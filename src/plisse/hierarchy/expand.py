@@ -11,8 +11,9 @@ import numpy as np
 from plisse.contact.barrier import Barrier
 from plisse.core.arrays import Bools, Floats
 from plisse.core.errors import SceneError
-from plisse.core.potential import Clock, Sum, frozen
+from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import Inertia
+from plisse.energies.strain_limit import StrainLimit
 from plisse.hierarchy.advance import advance, filtering
 from plisse.hierarchy.maps import LinearMap
 from plisse.solve.newton import Newton
@@ -20,7 +21,8 @@ from plisse.solve.problem import Problem
 
 PATIENCE = 20  # Newton iterations of the strain relief that may pass without mending a triangle,
 MENDED = 0.98  # or bringing the largest stretch so near to its limit
-RELIEF = 10.0  # stiffness that pulls triangles back to their rest shape, in units of the strain limit's
+NEAR_RINGS = 3  # about triangles over their limit within which vertices move where new ones are no choice
+RELIEF = 1e4  # stiffness that pulls triangles back to their rest shape, in units of the strain limit's
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,16 +93,17 @@ def below_limit(
     clock: Clock,
     x: Floats,
     wanted: Floats | None,
-    new: Bools,
+    new: Bools | None,
     *,
     h: float,
     firmness: float = 1.0,
 ) -> Generator[Floats, None, Floats]:
     """Positions without a triangle over its strain limit from x (n, 3) [m], near those wanted if any are.
 
-    new: vertices (n,) that the coarse level does not have, which move first. firmness: of contact meanwhile.
+    new: vertices (n,) that the coarse level does not have, which move first; None for those near such triangles.
+    firmness: of contact meanwhile.
     """
-    moving = (problem.free & new, problem.free)
+    moving = (NEAR_RINGS if new is None else problem.free & new, problem.free)
     for relieved in relieve_strain(problem, newton, clock, x, wanted, moving, h=h, firmness=firmness):
         x = relieved
         yield x
@@ -118,7 +121,7 @@ def relieve_strain(
     clock: Clock,
     x: Floats,
     target: Floats | None,
-    moving: Sequence[Bools],
+    moving: Sequence[Bools | int],
     *,
     h: float,
     firmness: float = 1.0,
@@ -126,8 +129,8 @@ def relieve_strain(
     """Positions (n, 3) [m] on the way to where every triangle is below its strain limit, if that can be reached.
 
     target: where vertices are wanted (n, 3) [m], None for wherever they come to lie. moving: vertices (n,) that may
-    move, one choice after the other until one suffices. Contact, so many times as firm, and the user's own barriers
-    are kept.
+    move, or the number of rings about triangles over their limit within which free ones do, one choice after the other
+    until one suffices. Contact, so many times as firm, and the user's own barriers are kept.
     """
     limit = problem.strain_limit
     if limit is None:
@@ -148,9 +151,10 @@ def relieve_strain(
             fewest = min(fewest, count)
             least = most if since == 0 else least
             inertia = Inertia(problem.mass, x if target is None else target, h)
-            parts = [inertia, *barriers, limit.without(over), limit.relief(over, stiffness=RELIEF)]
+            parts = [inertia, *barriers, *relief_of(limit, over)]
             objective = Sum(parts, clock)
-            (iterate,) = newton.iterate(objective, x, vertices, stop=0.0, max_iterations=1)
+            free = vertices if isinstance(vertices, np.ndarray) else problem.free & limit.around(over, vertices, len(x))
+            (iterate,) = newton.iterate(objective, x, free, stop=0.0, max_iterations=1)
             x_next = iterate.x
             if iterate.allowed < 1.0 and iterate.step > 0.0:
                 # what holds one triangle back is no reason for others to wait
@@ -160,3 +164,8 @@ def relieve_strain(
                 break
             x = x_next
             yield x
+
+
+def relief_of(limit: StrainLimit, over: Bools) -> list[Potential]:
+    """The limit of the other triangles, and what pulls those over it (m,) back to their rest shape."""
+    return [limit.without(over), limit.relief(over, stiffness=RELIEF)]

@@ -28,6 +28,11 @@ class LevelMap(ABC):
     fine: int
     kept: Ints
 
+    @property
+    def thawed(self) -> LevelMap:
+        """The same map with exact derivatives, where `pull_back` holds something frozen."""
+        return self
+
     @abstractmethod
     def __call__(self, x: Floats) -> Floats:
         """Fine positions (fine, 3) of coarse ones x (coarse, 3) [m]."""

@@ -17,11 +17,12 @@ from plisse.core.arrays import Bools, Floats
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import Inertia
 from plisse.hierarchy.advance import advance, filtering
+from plisse.hierarchy.expand import relief_of
 from plisse.solve.newton import Newton
 from plisse.solve.problem import Problem
 
 SMOOTHING = 5  # Newton iterations without contact
-THIN, WIDE = 0.5, 2.0  # area over that at rest of triangles that are relaxed among others
+THIN, WIDE = 0.5, 2.0  # area of triangles that are relaxed among others, over that at rest or where they are wanted
 RINGS = 2  # of triangles about them that move along
 MOST = 40  # Newton iterations of that
 # Of contact, times what it has otherwise: layers that are strained against each other have to slide until they come
@@ -31,38 +32,42 @@ GAIN, PATIENCE = 0.02, 3  # part of the energy that so many iterations must gain
 MOSTLY = 0.25  # part of the vertices: where more are concerned, the level itself is the place to relax them
 
 
-def relax_target(problem: Problem, newton: Newton, clock: Clock, x: Floats, edge: float) -> Floats:
+def relax_target(problem: Problem, newton: Newton, clock: Clock, x: Floats, curved: Bools, edge: float) -> Floats:
     """Positions near x (n, 3) [m] without strains of wavelengths below some coarse edges; contact is not looked at.
 
-    Vertices are held with E τ A/ℓ², ℓ = edge [m]: what is longer than that stays.
+    Vertices are held with E τ A/ℓ², ℓ = edge [m]: what is longer than that stays. curved: vertices (n,) of bodies that
+    are not flat at rest. Flat ones are prolonged along the coarse surface, which strains them little, and which is
+    clear: layers that press on each other would only be drawn through each other.
     """
-    hold = problem.stretch_work / edge**2
-    if not hold.any():
+    hold, free = problem.stretch_work / edge**2, problem.free & curved
+    if not hold[free].any():
         return x
     parts = [part for part in problem.eased(0.0).potentials if _is_free_of_limits(part)]
     objective = Sum([Inertia(hold, x, 1.0), *parts], clock)
-    for iterate in newton.iterate(objective, frozen(x), problem.free, stop=0.0, max_iterations=SMOOTHING):
+    for iterate in newton.iterate(objective, frozen(x), free, stop=0.0, max_iterations=SMOOTHING):
         x = iterate.x
     return x
 
 
 def relax_locally(
-    problem: Problem, newton: Newton, clock: Clock, x: Floats, behind: Bools, *, h: float
+    problem: Problem, newton: Newton, clock: Clock, x: Floats, target: Floats, *, h: float
 ) -> Generator[Floats, None, Floats]:
-    """Feasible positions with less strain about triangles that are thin or wide, and vertices that are behind (n,).
+    """Feasible positions with less strain about triangles that are thin or wide, and vertices that missed their target.
 
+    target: where vertices were wanted (n, 3) [m]. Triangles over their strain limit are pulled back meanwhile.
     [Zhang2023] §4.4.3. Differs: all patches at once, and what holds one back does not hold the others; contact is much
     stiffer from the first iteration on, not in stages.
     """
-    free = _around(problem, x, behind) & problem.free
+    free = _around(problem, x, target) & problem.free
     if not free.any() or free.sum() > MOSTLY * problem.free.sum():
         return x
     limit = problem.strain_limit
     kept = [part for part in problem.eased(0.0).potentials if limit is None or part is not limit]
     parts = [part.firmer(FIRMNESS) if isinstance(part, Barrier) else part for part in kept]
-    objective = Sum([Inertia(problem.mass, x, h), *parts], clock)
-    values = list[float]()
+    inertia, values = Inertia(problem.mass, x, h), list[float]()
     for _ in range(MOST):
+        limits = [] if limit is None else relief_of(limit, limit.broken(x))
+        objective = Sum([inertia, *parts, *limits], clock)
         (iterate,) = newton.iterate(objective, frozen(x), free, stop=0.0, max_iterations=1)
         x, value = iterate.x, iterate.value
         if iterate.allowed < 1.0:
@@ -80,15 +85,17 @@ def _is_free_of_limits(part: Potential) -> bool:
     return not isinstance(part, ContactPotential) and part not in filtering([part])
 
 
-def _around(problem: Problem, x: Floats, behind: Bools) -> Bools:
-    """Vertices (n,) within some rings of those that are behind, or of simulated triangles with strange areas."""
+def _around(problem: Problem, x: Floats, target: Floats) -> Bools:
+    """Vertices (n,) within some rings of those off their target, or of simulated triangles with strange areas."""
     mesh = problem.surface
     if mesh is None:
         return np.zeros(len(x), bool)
     triangles = mesh.triangles[problem.bodies.is_simulated[mesh.triangles[:, 0]]]
-    part = _areas(x, triangles) / np.maximum(_areas(mesh.X, triangles), np.finfo(float).tiny)
-    out = behind.copy()
-    out[triangles[(part < THIN) | (part > WIDE)]] = True
+    area, at_rest = _areas(x, triangles), _areas(mesh.X, triangles)
+    # what is stretched where it is wanted, as a wrung mat is, is not strange
+    wide = area > WIDE * np.maximum(at_rest, _areas(target, triangles))
+    out = (x != target).any(axis=1)
+    out[triangles[(area < THIN * at_rest) | wide]] = True
     for _ in range(RINGS if out.any() else 0):
         out[triangles[out[triangles].any(axis=1)]] = True
     return out

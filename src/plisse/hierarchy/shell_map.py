@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 
 import numba
@@ -78,6 +79,14 @@ class ShellMap(LevelMap):
         U = sparse.csr_array((self._weights.flatten(), columns, starts), shape=(self.fine, self.coarse))
         U.eliminate_zeros()
         return LinearMap(U, kept=self.kept)
+
+    @cached_property
+    def thawed(self) -> LevelMap:  # type: ignore[override]
+        if self._exact:
+            return self
+        other = copy(self)
+        other._exact = True
+        return other
 
     def _normals(self, x: Floats) -> tuple[Floats, Floats]:
         """Unit normals (n_coarse, 3), and the lengths (n_coarse,) that they had as sums; empty for α = 0."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -41,14 +42,16 @@ class SplitExpansion(Expansion):
     """Every collapse between two levels is undone, and both vertices go where they are wanted, if that is clear.
 
     [Zhang2023] §4.4, Algorithms 2–5. Differs: a place is kept when an exact check of the triangles about it finds
-    nothing in the way, so that most splits are made where they are wanted, at once; ways are not followed, and no
-    common gap has to be respected by all. A split that finds no room on the way to its targets takes the printed
-    random directions. Splits of a batch are made one after the other, each against what the others have left.
-    edge: mean length of the coarse level's [m]; seed: of the random directions.
+    nothing in the way, so that most splits are made at once; ways are not followed, and no common gap has to be
+    respected by all. Splits are made along the coarse surface first; then all vertices go where they are wanted. A
+    split that finds no room on the way to its targets takes the printed random directions. Splits of a batch are made
+    one after the other, each against what the others have left. curved: vertices (n,) of bodies that are not flat at
+    rest; edge: mean length of the coarse level's [m]; seed: of the random directions.
     """
 
-    def __init__(self, splits: Splits, between: LevelMap, fine: Ints, *, edge: float, seed: int) -> None:
-        self._splits, self._between, self._fine, self._edge, self._seed = splits, between, fine, edge, seed
+    def __init__(self, splits: Splits, between: LevelMap, fine: Ints, *, curved: Bools, edge: float, seed: int) -> None:
+        self._splits, self._between, self._fine, self._seed = splits, between, fine, seed
+        self._curved, self._edge = curved, edge
         self.tally = Tally()
 
     def __call__(
@@ -63,21 +66,24 @@ class SplitExpansion(Expansion):
     ) -> Generator[Floats, None, Start]:
         wanted = frozen(self._between.linear(x) if target is None else target)
         problem = make_problem(wanted)
-        near = relax_target(problem, newton, clock, wanted, self._edge)
+        near = relax_target(problem, newton, clock, wanted, self._curved, self._edge)
         yield wanted
-        x_coarse, x, behind = x, near, np.zeros(len(near), bool)
+        x_coarse, x = x, near
         if problem.barrier is not None:
             planes = [part for part in problem.contact_parts if isinstance(part, PlaneContact)]
             scenery = make_scenery(problem.barrier.surface, planes)
-            mesh = make_growing(self._splits, x_coarse, near, self._fine)
-            for _ in grow(mesh, scenery, self._splits, self.tally, seed=self._seed):
+            # the coarse surface is clear; from there to where vertices are wanted, layers may be in each other's way
+            along = np.where(self._curved[:, None], self._between.linear(x_coarse), near)
+            mesh = make_growing(self._splits, x_coarse, along, self._fine)
+            batchwise = grow(mesh, scenery, self._splits, self.tally, seed=self._seed)
+            for _ in chain(batchwise, arrive(mesh, scenery, self.tally, near)):
                 yield wanted
             if not mesh.there.all():
                 self._refuse(mesh, problem)
-            x, behind = frozen(mesh.x), (mesh.x != near).any(axis=1)
+            x = frozen(mesh.x)
             problem = make_problem(x)
-            x = yield from relax_locally(problem, newton, clock, x, behind, h=h)
-        x = yield from below_limit(problem, newton, clock, x, None, self._between.new, h=SLACK * h, firmness=FIRMNESS)
+            x = yield from relax_locally(problem, newton, clock, x, near, h=h)
+        x = yield from below_limit(problem, newton, clock, x, None, None, h=SLACK * h, firmness=FIRMNESS)
         return Start(problem, x, wanted)
 
     def _refuse(self, mesh: Growing, problem: Problem) -> None:
@@ -123,7 +129,7 @@ def make_growing(splits: Splits, x: Floats, target: Floats, fine: Ints) -> Growi
     leaf[order], at[place] = place, order
     mesh = Growing(
         x=positions,
-        target=np.ascontiguousarray(target),
+        target=target.copy(),
         there=there,
         triangles=splits.triangles.copy(),
         head=np.empty(n, np.int32),
@@ -156,6 +162,16 @@ def grow(mesh: Growing, scenery: Scenery, splits: Splits, tally: Tally, *, seed:
         waiting = _split(mesh, scenery, splits, waiting, tally, behind, seed + effort, effort)
         effort = 1 if len(waiting) < before else effort
         yield
+    yield from _sweep(mesh, scenery, tally, behind)
+
+
+def arrive(mesh: Growing, scenery: Scenery, tally: Tally, target: Floats) -> Iterator[None]:
+    """Moves vertices on to other targets (n, 3) [m], as far as there is room, and yields after each sweep over them."""
+    mesh.target[:] = target
+    yield from _sweep(mesh, scenery, tally, (mesh.x != mesh.target).any(axis=1) & mesh.there)
+
+
+def _sweep(mesh: Growing, scenery: Scenery, tally: Tally, behind: Bools) -> Iterator[None]:
     for _ in range(SWEEPS):
         if not _move_on(mesh, scenery, behind):
             break

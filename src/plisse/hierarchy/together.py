@@ -36,6 +36,10 @@ class Together(LevelMap):
     def linear(self) -> LinearMap:
         return side_by_side([part.linear for part in self.parts])
 
+    @cached_property
+    def thawed(self) -> LevelMap:  # type: ignore[override]
+        return put_together([part.thawed for part in self.parts])
+
     def interpolate(self, values: Floats) -> Floats:
         return np.concatenate([part.interpolate(own) for part, own in self._coarse_parts(values)])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from plisse.progressive.shells import ShellModel
 from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.levels import CURVED
 from plisse.scene.scene import Scene, Shell
+from plisse.scene.schedule import Track
 
 WEIGHT_STRAIN = 0.2  # strain under its own weight of a sheet whose wrinkles a level cannot show, in compression
 MOST_BENDING = 100.0  # factor on bending that no level exceeds
@@ -80,13 +81,10 @@ class Ladder:
     def _carry(self, level: int, *, up: bool) -> Geometry:
         """A level's geometry from that of the next coarser or finer level."""
         bodies, shells = self.hierarchy.levels[level], len(self.given.shells)
-        if up:
-            known = self.geometry(level - 1)
-            placed = self.hierarchy.between(level - 1, level)(known.placed)
-        else:
-            known = self.geometry(level + 1)
-            placed = self.hierarchy.between(level, level + 1).restrict(known.placed)
-        parts = np.split(placed, np.cumsum([len(mesh.X) for mesh in bodies])[:-1])
+        known = self.geometry(level - 1 if up else level + 1)
+        carry = self.hierarchy.between(level - 1, level) if up else self.hierarchy.between(level, level + 1).restrict
+        ends = np.cumsum([len(mesh.X) for mesh in bodies])[:-1]
+        parts = np.split(carry(known.placed), ends)
         solids = iter(zip(bodies[shells:], parts[shells:], strict=True))
         colliders = [None if c is None else _placed(*next(solids)) for c in self.given.colliders]
         return replace(
@@ -95,6 +93,7 @@ class Ladder:
             shell_positions=tuple(parts[:shells]),
             colliders=tuple(colliders),
             pins=self._carry_pins(known, level, up=up),
+            tracks=_carry_tracks(known, lambda placed: np.split(carry(placed), ends)[shells:]),
             regions=self._carry_weights(known, level, up=up),
         )
 
@@ -344,6 +343,24 @@ def _edge_over_fold(shell: Shell, mesh: Mesh, gravity: float) -> float:
     m = shell.material
     D = m.bending_modulus * m.thickness**3 / (12.0 * (1.0 - m.nu**2))
     return float(mesh.edge_lengths.mean()) * (m.area_density * gravity / D) ** (1.0 / 3.0) if D > 0.0 else np.inf
+
+
+def _carry_tracks(known: Geometry, carry: Callable[[Floats], list[Floats]]) -> tuple[Track | None, ...]:
+    """The colliders' tracks on another level; carry: from where everything is to where its mesh colliders are there."""
+    if not any(known.tracks):
+        return known.tracks
+    ends = np.cumsum([len(x) for x in known.shell_positions] + [len(mesh.X) for mesh in known.solids])[:-1]
+    number = np.cumsum([mesh is not None for mesh in known.colliders]) - 1
+
+    def carried(solid: int, track: Track) -> Track:
+        frames, placed = list[Floats](), known.placed.copy()
+        for x in track.positions:
+            np.split(placed, ends)[len(known.shells) + solid][:] = x
+            frames.append(carry(placed)[solid])
+        return Track(track.times, np.stack(frames))
+
+    pairs = zip(number, known.tracks, strict=True)
+    return tuple(None if track is None else carried(int(solid), track) for solid, track in pairs)
 
 
 def _placed(mesh: Mesh, X: Floats) -> Mesh:

@@ -12,12 +12,11 @@ from plisse.core.potential import Clock, Sum
 from plisse.core.state import Checkpoint, State
 from plisse.progressive.integrators import Integrator, Prediction
 from plisse.progressive.rest import LED, NEAR, Rest, farthest
-from plisse.progressive.steps import Step, solve_step, step_objective
+from plisse.progressive.steps import LEAST_PART, Step, solve_step, step_objective
 from plisse.solve.newton import Iterate, Newton
 from plisse.solve.problem import BALANCE, Problem, force_balance, potential_energy
 
 LITTLE_WORK, MUCH_WORK = 30, 80  # Newton iterations of a load step after which the next is longer, or shorter
-LEAST_STEP = 1e-3  # part of a direction that a line search takes, below which a level of the published proxy ends
 LEAST_LEAD = 1 / 64  # of a load step, in time steps
 HELD = 1e-3  # part of the reach by which handles that are held back come nearer in a step, at most
 
@@ -98,8 +97,13 @@ def march(
         if rests:
             if pace.rest is None:
                 if pace.by_step:
-                    converged = iterate.step * iterate.direction <= root * h * pace.tol
-                    stalled = stalled or iterate.step < LEAST_STEP
+                    # of what contact and limits allow: where they cut a step short, nothing has come to rest
+                    part = iterate.step / iterate.allowed if iterate.allowed > 0.0 else 0.0
+                    taken, least = part * iterate.direction, root * h * pace.tol
+                    converged = taken <= least
+                    # before the last key there may be nothing to do yet
+                    hardly = part < LEAST_PART or taken <= LEAST_PART * least
+                    stalled = now.t >= problem.last_key and (stalled or hardly)
                 at_rest = converged and (pace.iterations == 1 or total == first + 1) and now.t >= problem.last_key
             # at rest with handles that come no nearer: they are held for good
             least = HELD * problem.reach if pace.rest is None else pace.rest.distance

@@ -28,6 +28,12 @@ class Prolonged(Potential):
         self._gradient: Floats | None = None
         self._operator: tuple[Pattern, Operator] | None = None
 
+    @property
+    def thawed(self) -> Prolonged:
+        """The same with its exact gradient, itself where it has that."""
+        P = self._P.thawed
+        return self if P is self._P else Prolonged(self._fine.parts, P, self._own)
+
     def _prolonged(self, x: Floats) -> Floats:
         """P x; what was found out about the last read-only x is remembered."""
         if self._at is None or self._at[0] is not x or x.flags.writeable:

@@ -7,13 +7,15 @@ from dataclasses import replace
 import numpy as np
 
 from plisse.scene.geometry import Geometry, scene_size
+from plisse.scene.materials import Material
 from plisse.scene.scene import Scene
 from plisse.scene.settings import FRICTION_SPEED, choose_lengths, froude_scale
 
 # the barrier's reference pressure as a multiple of the scene's own load per area
 LOAD_FACTOR = {"static": 200.0, "dynamic": 40.0}
 STOP_FACTOR = 10.0  # the same for the pressure that stops a falling sheet in one step
-PULL_STRAIN = 0.02  # membrane strain that scripted motion is taken to cause
+PULL_STRAIN = 0.02  # membrane strain that scripted motion is taken to cause,
+PULL_OF_LIMIT = 0.3  # or this part of what a strain limit allows, where that is more: a mat of rubber is wrung hard
 MIDWAY = 0.5  # part of dhat at which the reference pressure is reached
 
 
@@ -51,7 +53,7 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
         load += 0.5 * scene.wind.air_density * float(np.dot(scene.wind.velocity, scene.wind.velocity))
     if scene.leads:
         # handles and moving colliders load contact through the membrane's tension
-        load += PULL_STRAIN * max(m.E * m.thickness for m in materials) / size
+        load += max(_pull_strain(m) * m.E * m.thickness for m in materials) / size
     factor = LOAD_FACTOR[scene.time.mode]
     pressure = factor * load
     if scene.time.mode == "dynamic":
@@ -61,6 +63,11 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
         pressure += STOP_FACTOR * heaviest * speed / h
     # without any load: what moves a sheet by dhat in one step
     return pressure if pressure > 0.0 else factor * heaviest * dhat / h**2
+
+
+def _pull_strain(material: Material) -> float:
+    allowed = 0.0 if material.strain_limit is None else material.strain_limit - 1.0
+    return max(PULL_STRAIN, PULL_OF_LIMIT * allowed)
 
 
 def pressure_of_unit_barrier(offset: float, dhat: float) -> float:

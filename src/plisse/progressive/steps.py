@@ -11,6 +11,7 @@ from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
 from plisse.hierarchy.advance import filtering
+from plisse.progressive.proxy import Prolonged
 from plisse.progressive.rest import EXACT_MOST, EXACT_RESIDUAL, NEAR, Rest, farthest
 from plisse.solve.curvature import Curvature
 from plisse.solve.newton import Iterate, Newton
@@ -29,6 +30,7 @@ PAST = 0.9  # part of the gap that a step goes through at most
 TOUCH = 0.97  # part of contact's reach at which they stop
 AHEAD = 50.0  # times contact's reach that they go at most
 TOGETHER = 1.01  # bodies that are stopped by less than this multiple of a step are stopped with it
+LEAST_PART = 1e-3  # of what is allowed of a direction: where less is taken, it is not one of descent
 SETTLED = 1e-2  # a body that a round moves by less than this part of the reach is held for good
 
 
@@ -69,7 +71,15 @@ def solve_step(
             x = iterate.x
             yield replace(iterate, bringing=True)
     if rest is None:
-        yield from newton.iterate(objective, x, problem.free, stop=stop, max_iterations=max_iterations)
+        exact = Sum([part.thawed if isinstance(part, Prolonged) else part for part in objective.parts], objective.clock)
+        frozen_too = any(a is not b for a, b in zip(exact.parts, objective.parts, strict=True))
+        for iterate in newton.iterate(objective, x, problem.free, stop=stop, max_iterations=max_iterations):
+            if frozen_too and iterate.step < LEAST_PART * iterate.allowed:
+                # forces with frozen offsets lead uphill here
+                yield from newton.iterate(exact, x, problem.free, stop=stop, max_iterations=1)
+                return
+            x = iterate.x
+            yield iterate
     else:
         yield from _seek_rest(problem, newton, step, objective, x, rest, coasted, max_iterations=max_iterations)
 

@@ -59,9 +59,8 @@ class Collider(Record):
         if self.mesh is None and (self.refine or self.motion):
             which = "refined: remove refine" if self.refine else "moved: use a box for a moving floor"
             raise SceneError(f"A half-space cannot be {which}.")
-        if self.mesh is not None and self.mesh.sequence is not None and (self.motion or self.refine):
-            word = "motion" if self.motion else "refine"
-            raise SceneError(f"A sequence of meshes already moves, and is the same on all levels: remove {word}.")
+        if self.mesh is not None and self.mesh.sequence is not None and self.motion:
+            raise SceneError("A sequence of meshes already moves: remove motion.")
 
     @property
     def center(self) -> Vector:

@@ -33,8 +33,9 @@ class Contact(Record):
     stiffness: float | None = number(
         "Pa",
         "the barrier's pressure at a gap of d̂/2; by default 200 × (dynamics: 40 ×) the pressures that contact bears: "
-        "weight per area × shells, inner pressure, dynamic pressure of the wind, tension caused by scripted motion; in "
-        "dynamics plus 10 × the pressure that stops the heaviest sheet in one step",
+        "weight per area × shells, inner pressure, dynamic pressure of the wind, tension caused by scripted motion, "
+        "which a larger strain limit raises; in dynamics plus 10 × the pressure that stops the heaviest sheet in one "
+        "step",
         default=None, shown="from the loads", above=0,
     )  # fmt: skip
     friction: float = number(
