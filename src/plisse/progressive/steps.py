@@ -14,7 +14,7 @@ from plisse.hierarchy.advance import filtering
 from plisse.progressive.proxy import Prolonged
 from plisse.progressive.rest import EXACT_MOST, EXACT_RESIDUAL, NEAR, Rest, farthest
 from plisse.solve.curvature import Curvature
-from plisse.solve.newton import Iterate, Newton
+from plisse.solve.newton import Iterate, Newton, norm
 from plisse.solve.problem import Problem, force_balance
 
 ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arrived [Li2020]
@@ -204,7 +204,7 @@ def _bring(
     scripted = problem.is_scripted
     weight = np.where(scripted, 1.0, 0.0)
     mean_mass = float(problem.mass[problem.mass > 0.0].mean())
-    way = float(np.linalg.norm((step.x_start - step.x_target)[scripted]))
+    way = norm((step.x_start - step.x_target)[scripted])
     inertia, firm = mean_mass / step.h**2, FIRM * problem.firmness
     pull = AugmentedLagrangian(weight, step.x_target, PULL * inertia, np.zeros_like(x))
     stiffest = PULL_MOST * inertia
@@ -218,9 +218,9 @@ def _bring(
             both, x, problem.free | scripted, stop=stop, max_iterations=max_iterations - used
         ):
             x, used = iterate.x, used + 1
-            left = float(np.linalg.norm((x - step.x_target)[scripted])) / way
+            left = norm((x - step.x_target)[scripted]) / way
             # a pull by mass and time step is nothing to a shell of metal, which pushes back
-            weak = pull.kappa < firm and (left > 1.0 or np.linalg.norm((x - before)[scripted]) <= still)
+            weak = pull.kappa < firm and (left > 1.0 or norm((x - before)[scripted]) <= still)
             if weak:
                 yield replace(iterate, x=before)
                 break
@@ -231,7 +231,7 @@ def _bring(
             x, stiffest = before, max(stiffest, FIRMEST * firm)
             pull = AugmentedLagrangian(weight, step.x_target, firm, np.zeros_like(x))
             continue
-        if np.linalg.norm((x - before)[scripted]) <= still:
+        if norm((x - before)[scripted]) <= still:
             return
         pull = pull.updated(x) if pull.kappa >= stiffest else pull.stiffer()
 
