@@ -101,7 +101,9 @@ def _check(course: Course, state: State) -> None:
     if state.level not in course.states:
         course.energies[state.level] = []
     course.states[state.level] = state
-    course.energies[state.level].append(state.energy)
+    if state.time > problem.last_key:
+        # before that, energy follows the loads
+        course.energies[state.level].append(state.energy)
     course.checked += 1
     course.crossings += Detector.of(problem).count(state.x)
     limit = problem.strain_limit
@@ -191,13 +193,14 @@ def measure_equilibrium(threads: int, *, names: Sequence[str] = tuple(SMALL)) ->
     figures, details = [], dict[str, Any]()
     for tol in TOLERANCES:
         courses = [follow(name, threads, tol=tol, preset="paper") for name in names]
-        missed = [course.name for course in courses if course.stopped or max(_last_steps(course)) > tol]
+        missed = [course.name for course in courses if not _reaches(course, tol)]
         cycling = [course.name for course in courses if any(map(_cycles, course.energies.values()))]
         figures += [
             Figure(f"published stepping, ε = {tol:g}: scenes of {len(names)} that miss it", float(len(missed)), 0.0),
             Figure(f"published stepping, ε = {tol:g}: scenes that cycle", float(len(cycling)), 0.0),
             Figure(f"published stepping, ε = {tol:g}: intersections", float(sum(c.crossings for c in courses)), 0.0),
         ]
+        details[f"ε = {tol:g}: scenes that miss it, and that cycle"] = [missed, cycling]
         for course in courses:
             details[f"{course.name}, ε = {tol:g}: steps of levels, last |αp|/(h√n), how it ended"] = [
                 [state.step for state in course.states.values()],
@@ -205,6 +208,11 @@ def measure_equilibrium(threads: int, *, names: Sequence[str] = tuple(SMALL)) ->
                 "at rest" if course.at_rest else course.stopped or "nothing lower is found, forces not in balance",
             ]
     return figures, details
+
+
+def _reaches(course: Course, tol: float) -> bool:
+    """Whether every level of a scene ends with a step as short as published; its forces need not be in balance."""
+    return len(course.states) == course.session.finest + 1 and max(_last_steps(course)) <= tol
 
 
 def _last_steps(course: Course) -> list[float]:
