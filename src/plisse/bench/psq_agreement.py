@@ -52,12 +52,15 @@ def wrinkles(X: Floats, x: Floats) -> int:
 
 
 def lobes(X: Floats, x: Floats) -> int:
-    """Major lobes around the middle of a body of revolution: the strongest wave number of its radius."""
+    """Major lobes around the middle of a body of revolution: the strongest wave number of its radius.
+
+    A single wave around is a middle that has moved aside as a whole.
+    """
     middle = np.abs(X[:, 2] - X[:, 2].mean()) < 0.25 * np.ptp(X[:, 2])
     angle, out = np.arctan2(X[middle, 1], X[middle, 0]), np.hypot(*(x[middle, :2].T)) - np.hypot(*(X[middle, :2].T))
     places = np.linspace(-np.pi, np.pi, RINGS + 1)
     means = np.array([out[_within(angle, a, b)].mean() for a, b in _pairs(places)])
-    return int(np.abs(np.fft.rfft(means))[1:].argmax()) + 1
+    return int(np.abs(np.fft.rfft(means))[2:].argmax()) + 2
 
 
 def _within(values: Floats, low: float, high: float) -> np.ndarray:
