@@ -128,7 +128,7 @@ class Carried(Integrator):
 
 
 class VelPro(Carried):
-    """x̂ = x_lᵗ + U (x_{l−1}ᵗ − x_{l−1}ᵗ⁻¹): own positions, velocities of the level below. [Zhang2025] §6."""
+    """x̂ = x_lᵗ + U (x_{l−1}ᵗ − x_{l−1}ᵗ⁻¹): own positions, velocities of the level below. [Zhang2025] §5.4.2."""
 
     def expect(self, grid: Grid, level: int, t: int) -> Floats:
         return grid.at(level, t).x + self.carried(grid, level, t)
