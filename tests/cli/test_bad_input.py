@@ -590,7 +590,9 @@ SETS: dict[str, tuple[str, list[str]]] = {
     ),
     "two sources": ("shell.file=a.obj", ["shell.0: ", "exactly one of file, shape"]),
     "no source": ("collider=[{name='ball'}]", ["collider.0: ", "needs a mesh", "exactly one of file"]),
-    "levels in dynamics": ("time={mode='dynamic'}", ["several levels", "time.mode", "hierarchy.levels = 1"]),
+    "levels in dynamics": (
+        "time={mode='dynamic', frame_every=2}", ["several levels", "frame of every step", "leave out time.frame_every"]
+    ),
     "too many levels": ("hierarchy.levels=99", ["hierarchy: levels", "at most 16", "four times"]),
     "more than memory": ("shell.resolution=1000000", ["cloth: ", "1,000,002,000,001 vertices", "fewer"]),
     # overrides

@@ -204,12 +204,12 @@ def test_something_else_than_a_run_is_refused(tmp_path: Path, capsys: pytest.Cap
     assert "is not a run" in capsys.readouterr().err
 
 
-def test_a_run_in_time_is_refused(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_motion_with_one_level_is_refused(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sets = ["hierarchy.levels=1", "time.mode=dynamic", "time.duration=0.04"]
     assert run(scene, *(word for text in sets for word in ("--set", text))) == 0
     capsys.readouterr()
     assert go_on(scene) == 2
-    assert "a dynamic run" in capsys.readouterr().err
+    assert "a motion with one level" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

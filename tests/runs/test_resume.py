@@ -73,6 +73,8 @@ SCENES = {
     "plain": DRAPE + 'method = "plain"\n[time]\nmax_steps = 12\n',
     "stack": STACK.format(resolution=5) + "[hierarchy]\nlevels = 2\n",
     "euler": STACK.format(resolution=6) + '[time]\nmode = "dynamic"\nh = 0.02\nduration = 0.24\n',
+    "motion": STACK.format(resolution=4)
+    + '[time]\nmode = "dynamic"\nh = 0.02\nduration = 0.16\n[hierarchy]\nlevels = 2\nconsistency = 0.2\n',
     "bdf2": STACK.format(resolution=6)
     + WIND
     + '[time]\nmode = "dynamic"\nh = 0.02\nduration = 0.24\nintegrator = "bdf2"\nframe_every = 5\n',

@@ -114,11 +114,22 @@ def test_a_mistake_is_one_sentence(key: str, value: Any, says: str) -> None:
     assert sentence.endswith(".") and "\n" not in sentence
 
 
-def test_several_levels_are_for_statics() -> None:
-    data = {"shell": SHELL, "hierarchy": {"levels": 2}, "time": {"mode": "dynamic"}}
-    with pytest.raises(SceneError, match=r"statics.*time\.mode"):
+@pytest.mark.parametrize(
+    ("hierarchy", "time", "says"),
+    [
+        ({"method": "cascadic"}, {}, r"for statics.*progressive"),
+        ({}, {"integrator": "bdf2"}, r"one level.*euler"),
+        ({}, {"frame_every": 2}, r"every step.*frame_every"),
+    ],
+)
+def test_what_a_motion_with_several_levels_cannot_have(
+    hierarchy: dict[str, Any], time: dict[str, Any], says: str
+) -> None:
+    data = {"shell": SHELL, "hierarchy": {"levels": 2, **hierarchy}, "time": {"mode": "dynamic", **time}}
+    with pytest.raises(SceneError, match=says):
         scene_from_dict(data, Path())
-    assert scene_from_dict(data | {"hierarchy": {"levels": 1}}, Path()).time.mode == "dynamic"
+    one = data | {"hierarchy": {"levels": 1}}
+    assert scene_from_dict(one, Path()).time.mode == "dynamic"
 
 
 def test_a_half_space_cannot_be_refined() -> None:

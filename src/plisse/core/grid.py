@@ -15,7 +15,7 @@ class Grid:
     depth: how many of a level's last steps are kept in memory; older: finds others, e.g. in a run folder.
     """
 
-    depth: int = 2
+    depth: float = 2
     older: Callable[[int, int], State | None] | None = None
     _levels: dict[int, dict[int, State]] = field(default_factory=dict)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from math import sqrt
 
 from plisse.core.arrays import Floats
 from plisse.core.grid import Grid
+from plisse.hierarchy.maps import LevelMap
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,7 +17,8 @@ class Prediction:
     """What an integrator says of a step before it is solved.
 
     t: time at its end [s]; x_hat: inertial target [m], shape (n, 3); h: effective step of the inertia [s]; base: the
-    velocity afterwards is (x − base) / h; x, v: state at its start; motion: displacement to expect [m].
+    velocity afterwards is (x − base) / h; x, v: state at its start; motion: displacement to expect [m]. stride: factor
+    on h for the inertia alone.
     """
 
     t: float
@@ -24,6 +28,7 @@ class Prediction:
     x: Floats
     v: Floats
     motion: Floats
+    stride: float = 1.0
 
 
 class Integrator(ABC):
@@ -88,3 +93,65 @@ class BDF2(Euler):
 
 
 INTEGRATORS: dict[str, type[Integrator]] = {"euler": Euler, "bdf2": BDF2}
+
+
+class Carried(Integrator):
+    """Of a level above the coarsest: implicit Euler whose target x̂ = x̄ + h v̄ takes something from the level below.
+
+    [Zhang2025] eq. 5. maps: from each level, by its number, to the next finer one. consistency: w of the pull w/h²
+    ‖x − P x_{l−1}ᵗ⁺¹‖²_M / 2 towards where the level below will be, which only moves x̂ and shortens h. Derive a class
+    with an `expect` of your own, and enter it in CARRIED, for another way.
+    """
+
+    def __init__(self, h: float, maps: Callable[[int], LevelMap], *, consistency: float = 0.0) -> None:
+        super().__init__(h)
+        self._maps, self._w = maps, consistency
+
+    @abstractmethod
+    def expect(self, grid: Grid, level: int, t: int) -> Floats:
+        """x̂ of step t + 1 of a level, from states up to step t of this level and those below."""
+
+    def predict(self, grid: Grid, level: int, step: int) -> Prediction:
+        last, h, w = grid.at(level, step - 1), self.h, self._w
+        x_hat = self.expect(grid, level, step - 1)
+        if w > 0.0:
+            x_hat = (x_hat + w * self.prolonged(grid, level, step)) / (1.0 + w)
+        return Prediction(step * h, x_hat, h, last.x, last.x, last.v, h * last.v, stride=1.0 / sqrt(1.0 + w))
+
+    def prolonged(self, grid: Grid, level: int, t: int) -> Floats:
+        """P x of the level below at step t [m]."""
+        return self._maps(level - 1)(grid.at(level - 1, t).x)
+
+    def carried(self, grid: Grid, level: int, t: int) -> Floats:
+        """U (xᵗ − xᵗ⁻¹) of the level below [m]; v of step 0 stands for the step before it."""
+        return self._maps(level - 1).velocity(self.h * grid.at(level - 1, t).v)
+
+
+class VelPro(Carried):
+    """x̂ = x_lᵗ + U (x_{l−1}ᵗ − x_{l−1}ᵗ⁻¹): own positions, velocities of the level below. [Zhang2025] §5.4.2."""
+
+    def expect(self, grid: Grid, level: int, t: int) -> Floats:
+        return grid.at(level, t).x + self.carried(grid, level, t)
+
+
+class SemiDiagonal(Carried):
+    """x̂ = P x_{l−1}ᵗ + U (x_{l−1}ᵗ − x_{l−1}ᵗ⁻¹): all from the level below. Unstable on many levels. [Zhang2024]."""
+
+    def expect(self, grid: Grid, level: int, t: int) -> Floats:
+        return self.prolonged(grid, level, t) + self.carried(grid, level, t)
+
+
+class FullDiagonal(Carried):
+    """x̂ = P (2 x_{l−1}ᵗ − P x_{l−2}ᵗ⁻¹), and P (2 x_0ᵗ − x_0ᵗ⁻¹) on level 1. [Zhang2025] §4."""
+
+    def expect(self, grid: Grid, level: int, t: int) -> Floats:
+        P, below = self._maps(level - 1), grid.at(level - 1, t)
+        if level == 1:
+            return P(below.x + self.h * below.v)
+        lowest = grid.at(level - 2, max(t - 1, 0))
+        before = lowest.x if t > 0 else lowest.x - self.h * lowest.v
+        return P(2.0 * below.x - self._maps(level - 2)(before))
+
+
+# how a finer level's motion follows that of the level below; "direct" does not
+CARRIED: dict[str, type[Carried]] = {"velpro": VelPro, "semi-diagonal": SemiDiagonal, "full-diagonal": FullDiagonal}

@@ -23,6 +23,7 @@ from plisse.scene.levels import CURVED
 from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Track
 
+LEAST_MOVING = 0.1  # part of its compressive stiffness that a level keeps at least in dynamics, under "auto"
 WEIGHT_STRAIN = 0.2  # strain under its own weight of a sheet whose wrinkles a level cannot show, in compression
 MOST_BENDING = 100.0  # factor on bending that no level exceeds
 NOTES = {
@@ -79,12 +80,16 @@ class Ladder:
         return self._geometries[level]
 
     def _carry(self, level: int, *, up: bool) -> Geometry:
-        """A level's geometry from that of the next coarser or finer level."""
-        bodies, shells = self.hierarchy.levels[level], len(self.given.shells)
+        """A level's geometry from that of the next coarser or finer level.
+
+        Coarse positions are fitted to the finest level at once: they are the same whatever levels are in between.
+        """
+        bodies, shells, given = self.hierarchy.levels[level], len(self.given.shells), self.hierarchy.given
         known = self.geometry(level - 1 if up else level + 1)
-        carry = self.hierarchy.between(level - 1, level) if up else self.hierarchy.between(level, level + 1).restrict
+        source = known if up else self.given
+        carry = self.hierarchy.between(level - 1, level) if up else self.hierarchy.between(level, given).restrict
         ends = np.cumsum([len(mesh.X) for mesh in bodies])[:-1]
-        parts = np.split(carry(known.placed), ends)
+        parts = np.split(carry(source.placed), ends)
         solids = iter(zip(bodies[shells:], parts[shells:], strict=True))
         colliders = [None if c is None else _placed(*next(solids)) for c in self.given.colliders]
         return replace(
@@ -93,7 +98,7 @@ class Ladder:
             shell_positions=tuple(parts[:shells]),
             colliders=tuple(colliders),
             pins=self._carry_pins(known, level, up=up),
-            tracks=_carry_tracks(known, lambda placed: np.split(carry(placed), ends)[shells:]),
+            tracks=_carry_tracks(source, lambda placed: np.split(carry(placed), ends)[shells:]),
             regions=self._carry_weights(known, level, up=up),
         )
 
@@ -189,6 +194,9 @@ class Ladder:
         for shell, (kind, mesh, nested) in zip(self.scene.shells, meshes, strict=True):
             r, s = _edge_over_fold(shell, mesh, g), self._least_kept(shell)
             auto = s ** min(max((r - 1.0) / 2.0, 0.0), 1.0) if s > 0.0 else 1.0
+            if self.scene.time.mode == "dynamic":
+                # sheets that land on each other slide off where they give way as under their own weight
+                auto = max(auto, LEAST_MOVING)
             part = auto if isinstance(proxy.compression, str) else proxy.compression
             # a curved rest shape carries its load by compression: it keeps it
             kept.append(1.0 if kind == "curved" else part)

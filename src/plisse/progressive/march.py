@@ -66,7 +66,7 @@ def march(
         if integrator.each and now.t > before.time and before.settled:
             # a new load step: whatever the last one came to is forgotten
             before = replace(before, stride=1.0, stick=1.0, coasted=0, distances=(), loaded=total)
-        stride, stick = (1.0, 1.0) if rest is None else (before.stride, before.stick)
+        stride, stick = (now.stride, 1.0) if rest is None else (before.stride, before.stick)
         eased = problem if rest is None else problem.eased(rest.eased(before))
         lagged = problem.lagged(now.x, now.v, h, now.motion, stick=stick)
         target = problem.prescribed(now.x, now.t)

@@ -93,7 +93,7 @@ class SceneProblem(Problem):
         v0[~free] = 0.0
         assert scene.contact.dhat is not None
         super().__init__(
-            x0, free, model.mass, (), v0=v0, bodies=bodies, scripted=scripted, surface=surface,
+            x0, free, _mass_of(model, proxy), (), v0=v0, bodies=bodies, scripted=scripted, surface=surface,
             reach=scene.contact.dhat, last_key=max([scene.last_key, *(entry.last_key for entry in scripted)]),
             level=level,
         )  # fmt: skip
@@ -120,9 +120,9 @@ class SceneProblem(Problem):
             return self
         other, scene, proxy = copy(self), self.scene.at(t), self._proxy
         other._time, other.model = t, self.model.of(scene)
-        other.mass = other.model.mass
         if proxy is not None and proxy.finer is not None:
             proxy = replace(proxy, finer=Finer(proxy.finer.model.of(scene), proxy.finer.P))
+        other.mass = _mass_of(other.model, proxy)
         other._compose(proxy)
         return other
 
@@ -239,6 +239,15 @@ class SceneProblem(Problem):
 
 
 Extra = Callable[[SceneProblem], Sequence[Potential]]
+
+
+def _mass_of(model: ShellModel, proxy: Proxy | None) -> Floats:
+    """Mass of all vertices (n,) [kg]; in dynamics Pᵀm where loads come through P, so that all vertices fall alike."""
+    if proxy is None or proxy.finer is None or model.scene.time.mode == "static":
+        return model.mass
+    out, P, fine = model.mass.copy(), proxy.finer.P.linear, proxy.finer.model
+    out[: P.coarse] = P.matrix.T @ fine.mass[: P.fine]
+    return out
 
 
 def lay_out_scene(scene: Scene, geometry: Geometry) -> Bodies:

@@ -17,7 +17,7 @@ from plisse.hierarchy.expand import relieve_strain
 from plisse.kernels.threads import use_threads
 from plisse.progressive.events import Changed, Event, LevelBegan, LevelEnded, LevelOpened, Listener, Stepped
 from plisse.progressive.feasibility import check_start
-from plisse.progressive.integrators import INTEGRATORS, Integrator, Statics
+from plisse.progressive.integrators import CARRIED, INTEGRATORS, Integrator, Statics
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.march import Pace, march, recall
 from plisse.progressive.rest import Aim, Rest
@@ -46,7 +46,7 @@ class Session:
     ) -> None:
         self.ladder = Ladder.of(scene, geometry, extra=extra)
         self.threads, self._load = threads, load
-        self.grid = Grid()
+        self.grid = self._empty_grid()
         self.newton: Newton
         self.clock: Clock
         self.problem: SceneProblem | None = None  # of the level at work
@@ -78,11 +78,14 @@ class Session:
     # --- work ---------------------------------------------------------------------------------------------------------
 
     def preview(self) -> Iterator[State]:
-        """States of level 0 on the way to its equilibrium, from the last one that is known ([Zhang2022] Alg. 3)."""
-        return self.settle(0)
+        """States of level 0: on the way to its equilibrium, from the last one that is known ([Zhang2022] Alg. 3), or of
+        its motion.
+        """
+        return self.animate(0) if self.is_dynamic else self.settle(0)
 
     def refine(self, *, to_level: int | None = None) -> Iterator[State]:
-        """States of the levels above the finest one that has any, each brought to equilibrium.
+        """States of the levels above the finest one that has any, each brought to equilibrium, or moved as far as the
+        level below.
 
         States that are not `accepted` and of the level below are on the way to a feasible start.
         """
@@ -100,7 +103,10 @@ class Session:
         return self._driven(self._settle(self._known(level), rest, tol))
 
     def animate(self, level: int | None = None) -> Iterator[State]:
-        """States of a motion through time, on the finest level when none is given."""
+        """States of a motion through time, on the finest level when none is given.
+
+        Unless levels are independent of each other (`hierarchy.motion`), the level below must have moved before.
+        """
         return self._driven(self._animate(self.finest if level is None else self._known(level)))
 
     def resume(self, at: Checkpoint, *, start: Floats | None, last: int) -> Iterator[State]:
@@ -121,7 +127,7 @@ class Session:
             raise SceneError("This session cannot load the surfaces of another scene: open it with a folder.")
         ladder = self.ladder.changed(scene, self._load(scene))
         state = self.grid.last(0)
-        grid = Grid()
+        grid = self._empty_grid()
         if state is not None:
             before, after = (lay_out_scene(each.scene, each.geometry(0)) for each in (self.ladder, ladder))
             x = frozen(relay(state.x, before, after, ladder.geometry(0).placed))
@@ -134,6 +140,14 @@ class Session:
         self._tell(Changed(scene))
 
     # --- how it is done -----------------------------------------------------------------------------------------------
+
+    @property
+    def is_dynamic(self) -> bool:
+        return self.scene.time.mode == "dynamic"
+
+    def _empty_grid(self) -> Grid:
+        """A grid that keeps what finer levels look back at."""
+        return Grid(depth=np.inf) if self.is_dynamic and self.finest > 0 else Grid()
 
     def _known(self, level: int) -> int:
         if not 0 <= level <= self.finest:
@@ -222,7 +236,7 @@ class Session:
 
     def _refine(self, first: int, last: int) -> Generator[State]:
         for level in range(first, last + 1):
-            yield from self._expand(level)
+            yield from self._animate(level) if self.is_dynamic else self._expand(level)
 
     def _expand(self, level: int) -> Generator[State]:
         """A feasible start from the level below, and from there to equilibrium."""
@@ -254,10 +268,27 @@ class Session:
 
     def _animate(self, level: int) -> Generator[State]:
         self._open(level)
-        time = self.scene.time
-        integrator = INTEGRATORS[time.integrator](time.step)
-        problem = self.ladder.problem(level)
-        yield from self._march(problem, integrator, tol=self.scene.solver.step_tol, last=time.steps)
+        last = self.scene.time.steps
+        if self._is_carried(level):
+            below = self.grid.last(level - 1)
+            if below is None:
+                raise SceneError(f"Level {level} follows the motion of level {level - 1}: animate that first.")
+            last = min(last, below.step)
+        yield from self._march(self.ladder.problem(level), self._motion(level), last=last)
+
+    def _is_carried(self, level: int) -> bool:
+        """Whether a level's motion follows that of the level below."""
+        settings = self.scene.hierarchy
+        return level > 0 and settings.method == "progressive" and settings.motion in CARRIED
+
+    def _motion(self, level: int) -> Integrator:
+        time, settings = self.scene.time, self.scene.hierarchy
+        if not self._is_carried(level):
+            return INTEGRATORS[time.integrator](time.step)
+        hierarchy = self.ladder.hierarchy
+        return CARRIED[settings.motion](
+            time.step, lambda coarse: hierarchy.between(coarse, coarse + 1), consistency=settings.consistency
+        )
 
     def _resume(self, at: Checkpoint, start: Floats | None, last: int) -> Generator[State]:
         level, time = at.state.level, self.scene.time
@@ -267,7 +298,6 @@ class Session:
         if at.before is not None:
             self.grid.put(State(level, at.state.step - 1, at.state.time - time.step, *at.before))
         self.grid.put(at.state)
-        static = time.mode == "static"
-        integrator = self._statics(problem) if static else INTEGRATORS[time.integrator](time.step)
+        integrator = self._motion(level) if self.is_dynamic else self._statics(problem)
         placed, rest = start is not None, self.ladder.rest()
         yield from self._march(problem, integrator, rest=rest, last=last, placed=placed, resumed=True)

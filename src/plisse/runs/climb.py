@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from plisse.core.arrays import Floats
+from plisse.core.potential import frozen
 from plisse.core.state import Checkpoint, State
 from plisse.core.version import __version__
 from plisse.pictures.page import make_page
@@ -47,6 +48,9 @@ class Run:
         self.album = Album(session, store)
         session.listen(self.recorder)
         session.listen(self._show_ended)
+        if self.dynamic and session.finest > 0:
+            # finer levels look back at what the folder holds
+            session.grid.depth, session.grid.older = 2, self._look_up
         known = sum(report.wall_s for report in self._level_reports())
         self.spent = max(self.spec.wall_s, known)  # seconds of earlier commands, as far as they are known
 
@@ -58,6 +62,14 @@ class Run:
     def dynamic(self) -> bool:
         return self.session.scene.time.mode == "dynamic"
 
+    def _look_up(self, level: int, step: int) -> State | None:
+        """The state of a motion's level after a step, where the folder has it."""
+        at = self.kept.get(level)
+        if at is None or not 0 <= step <= at.state.step:
+            return None
+        x, v = (self.store.read_frame(level, step, what) for what in ("frame", "velocity"))
+        return State(level, step, step * self.session.scene.time.step, frozen(x), v)
+
     # --- levels -----------------------------------------------------------------------------------------------------
 
     def has_work(self, first: int, last: int) -> bool:
@@ -65,7 +77,7 @@ class Run:
         for level in range(first, last + 1):
             if not self._is_done(level):
                 return True
-            if not _is_good_start(self.kept[level].state):
+            if not self._may_go_on(level):
                 return False
         return False
 
@@ -86,7 +98,7 @@ class Run:
         return notes["rest"] is None or bool(notes["rest"] > asked.distance / asked.size)
 
     def climb(self, first: int, last: int) -> None:
-        """To equilibrium, or through time, on the first level, and to equilibrium on those above it."""
+        """To equilibrium, or through time, on the first level and on those above it."""
         for level in range(first, last + 1):
             if not self._is_done(level):
                 try:
@@ -100,8 +112,12 @@ class Run:
                     raise
             elif self.session.grid.last(level) is None:
                 self.session.grid.put(self.kept[level].state)
-            if not _is_good_start(self.kept[level].state):
+            if not self._may_go_on(level):
                 return
+
+    def _may_go_on(self, level: int) -> bool:
+        """Whether a level can be refined; a motion can also where some of its steps were not solved."""
+        return self.dynamic or _is_good_start(self.kept[level].state)
 
     def _level(self, level: int, first: int) -> Any:
         """The states of one level, from where it stands."""

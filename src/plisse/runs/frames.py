@@ -36,6 +36,11 @@ def refine_frame(folder: str | Path, number: int, *, threads: int, **options: An
         return refine_run(own, threads=threads, **options)
     store = RunStore.open(folder)
     scene, t = store.read_scene(), _time_of(store, number)
+    if scene.time.mode == "dynamic":
+        raise SceneError(
+            f"{folder} is a motion, whose frames follow from each other: refine all of them, with `plisse refine "
+            f"{folder}`."
+        )
     geometry = store.read_geometry().stopped(t)
     scene = scene.stopped(t)
     spec = store.read_spec()

@@ -55,7 +55,8 @@ class Recorder:
             assert problem.surface is not None
             mesh, bodies = problem.surface, problem.bodies
             self._store.begin_level(level, mesh.triangles, bodies.of_vertex, bodies.simulated, uv=mesh.uv)
-            self._store.write_frame(level, 0, problem.x0)
+            moves = self._session.is_dynamic
+            self._store.write_frame(level, 0, problem.x0, v=problem.v0 if moves else None)
         self.at_work = run
 
     def frames(self, state: State) -> int:

@@ -166,6 +166,8 @@ def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_
         apply_override(data, override)
     with inside(f"{store.folder} with --set {' --set '.join(overrides)}"):
         scene = scene_from_dict(data, Path(spec.base or store.folder))
+        if "dynamic" in (scene.time.mode, session.scene.time.mode):
+            raise SceneError("a motion cannot be changed on the way: start another run with these values.")
         _refined(scene, store.folder)
         session.change(scene)
         check_geometry(session.scene, session.ladder.given, any_size=any_size)
@@ -201,7 +203,10 @@ def _say_drawn(session: Session, line: ProgressLine | None) -> Callable[[State, 
 
     def say(state: State, seconds: float, picture: Path, ended: bool) -> None:
         assert session.problem is not None
-        how = "in equilibrium" if state.converged else "not in equilibrium" if ended else "stopped"
+        if session.is_dynamic:
+            how = "to its end" if ended else "stopped"
+        else:
+            how = "in equilibrium" if state.converged else "not in equilibrium" if ended else "stopped"
         line.say(
             f"level {state.level}: {session.problem.bodies.n_simulated:,} vertices, {counted(state.step, 'step')}, "
             f"{seconds:.1f} s, {how}; picture {picture}"
@@ -214,10 +219,14 @@ def _refined(
     scene: Scene, folder: Path, *, rest: float | None = None, tol: float | None = None, levels: int | None = None
 ) -> Scene:
     """A run's scene with another end of its finest level and number of levels."""
-    if scene.time.mode == "dynamic":
+    if scene.time.mode == "dynamic" and scene.hierarchy.count == 1 and levels is None:
         raise SceneError(
-            f"{folder} is a dynamic run, which cannot be refined: continue it with `plisse run SCENE --out {folder} "
-            "--resume`."
+            f"{folder} is a motion with one level, which cannot be refined: continue it with `plisse run SCENE --out "
+            f"{folder} --resume`, or give it further levels, e.g. --levels 2."
+        )
+    if scene.time.mode == "dynamic" and (rest is not None or tol is not None):
+        raise SceneError(
+            f"{folder} is a motion, whose steps are solved once: start another run with --set solver.tol=... instead."
         )
     if scene.hierarchy.method in ("direct", "plain"):
         raise SceneError(

@@ -277,9 +277,9 @@ class RunStore:
                 np.save(buffer, values)
                 self._write(self.frame_name(level, number, what), buffer.getbuffer())
 
-    def read_frame(self, level: int, number: int) -> Floats:
-        """Positions (n, 3) [m] of one frame."""
-        return read_frame(self.folder / self.frame_name(level, number))
+    def read_frame(self, level: int, number: int, what: str = "frame") -> Floats:
+        """Positions (n, 3) [m] of one frame, or velocities (n, 3) [m/s]."""
+        return read_frame(self.folder / self.frame_name(level, number, what))
 
     # --- files ------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,7 @@ PROLONGATIONS = {
 # what curved rest shapes have in place of "linear"; decimated ones keep their curvature under every map
 CURVED = {"loop": "loop", "decimation": "linear"}
 METHODS = ("progressive", "cascadic", "direct", "plain")
+MOTIONS = ("velpro", "semi-diagonal", "full-diagonal", "direct")
 MOST = 16  # levels
 
 
@@ -40,7 +41,8 @@ DECIMATED = {"linear": "linear", "loop": "printed"}
 class Levels(Record):
     """Levels of resolution. By subdivision the scene's own meshes are level 0, the coarsest, and each further level
     splits every triangle into four, so that its edges are half as long; by decimation they are the finest level, and
-    the coarser ones are found from them. A dynamic scene has one level."""
+    the coarser ones are found from them. In dynamics the whole motion is simulated on level 0 first, and then once more
+    on every further level, which follows it."""
 
     kind: str = choice(
         "how levels are made. `\"loop\"`: by subdivision; boundary vertices stay, boundary edges are split in the "
@@ -95,6 +97,19 @@ class Levels(Record):
         None,
         "tolerance of levels below the finest, as a fraction of `solver.tol`",
         default=None, shown='`0.15` (`"paper"`: `1`)', above=0,
+    )  # fmt: skip
+
+    motion: str = choice(
+        "dynamics: what a finer level's step expects. Its own positions and the velocities of the level below "
+        "[Zhang2025]; both of the level below [Zhang2024], which breaks beyond some seven levels; the same in a stable "
+        "form [Zhang2025]; or its own, so that levels move independently of each other",
+        MOTIONS, default="velpro",
+    )  # fmt: skip
+    consistency: float = number(
+        None,
+        "dynamics: w of the pull w/h² with which a finer level is drawn to where the level below is at the end of "
+        "each step",
+        default=0.0, least=0,
     )  # fmt: skip
 
     def check(self) -> None:

@@ -131,7 +131,7 @@ class Scene(Record):
     contact: Contact = table(Contact, "contact and friction", factory=Contact)
     solver: Solver = table(Solver, "Newton's method", factory=Solver)
     time: Time = table(Time, "equilibrium or motion", factory=Time)
-    hierarchy: Levels = table(Levels, "levels of resolution, for statics", factory=Levels)
+    hierarchy: Levels = table(Levels, "levels of resolution", factory=Levels)
     seed: int = count("seed of everything random", default=0)
     keyed: tuple[Keyed, ...] = ()
 
@@ -145,8 +145,21 @@ class Scene(Record):
                 raise SceneError(f'Two bodies are called "{name}": give each its own name.')
             names.add(name)
         if self.hierarchy.count > 1 and self.time.mode == "dynamic":
+            self._check_motion()
+
+    def _check_motion(self) -> None:
+        """Raises SceneError where a motion cannot have several levels."""
+        if self.hierarchy.method == "cascadic":
+            raise SceneError('hierarchy.method = "cascadic" is for statics: use "progressive", or mode = "static".')
+        if self.time.integrator != "euler":
             raise SceneError(
-                'So far, only statics can have several levels: set time.mode = "static" or hierarchy.levels = 1.'
+                f'time.integrator = "{self.time.integrator}" is for motions with one level: use "euler", or '
+                "hierarchy.levels = 1."
+            )
+        if self.time.frame_steps != 1:
+            raise SceneError(
+                "A motion with several levels needs a frame of every step, which the next finer level looks back at: "
+                "leave out time.frame_every; `plisse export` can leave out frames."
             )
 
     def friction_of(self, body: Shell | Collider) -> float:
