@@ -204,6 +204,24 @@ def test_something_else_than_a_run_is_refused(tmp_path: Path, capsys: pytest.Cap
     assert "is not a run" in capsys.readouterr().err
 
 
+def test_a_motion_is_refined_from_its_preview(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sets = ["hierarchy.levels=2", "time.mode=dynamic", "time.duration=0.1"]
+    words = [word for text in sets for word in ("--set", text)]
+    assert run(scene, *words, "--preview-only") == 0
+    before = report_of(scene)
+    assert before["levels"][0]["steps"] == 5 and len(before["levels"]) == 1
+    assert go_on(scene) == 0
+    after = report_of(scene)
+    assert [level["steps"] for level in after["levels"]] == [5, 5] and after["status"] == "done"
+    assert after["levels"][0]["newton_iterations"] == before["levels"][0]["newton_iterations"]
+    errors = after["levels"][0]["metrics"]
+    assert 0.0 <= errors["position_error_to_finest"] == errors["position_error_to_next"] < 0.01
+    capsys.readouterr()
+    for words, says in ((["--frame", "2"], "refine all of them"), (["--tol", "0.001"], "solved once")):
+        assert go_on(scene, *words) == 2
+        assert says in capsys.readouterr().err
+
+
 def test_a_motion_with_one_level_is_refused(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sets = ["hierarchy.levels=1", "time.mode=dynamic", "time.duration=0.04"]
     assert run(scene, *(word for text in sets for word in ("--set", text))) == 0

@@ -13,7 +13,8 @@ from plisse.core.errors import SceneError
 class LevelMetrics:
     """How near a level's last state is to other levels' states; None where there is no such level.
 
-    position errors [m]; curvature distances by the names of `metrics.CURVATURES`; geometric_consistency [kg m²].
+    position errors [m], of a motion the mean over its steps; curvature distances by the names of `metrics.CURVATURES`;
+    geometric_consistency [kg m²].
     """
 
     folds: int | None = None

@@ -13,7 +13,7 @@ from plisse.core.potential import frozen
 from plisse.core.state import Checkpoint, State
 from plisse.core.version import __version__
 from plisse.pictures.page import make_page
-from plisse.progressive.consistency import compare_levels
+from plisse.progressive.consistency import compare_levels, compare_motions
 from plisse.progressive.events import Event, LevelEnded
 from plisse.progressive.report import LevelReport, Report
 from plisse.progressive.session import Session
@@ -197,10 +197,15 @@ class Run:
         spec = replace(self.spec, version=__version__, threads=threads, wall_s=self._wall())
         report = make_report(spec, self.session.scene, status, self._level_reports())
         report = replace(report, auto={**report.auto, **self._chosen()})
-        if not self.dynamic and compared:
-            states = {level: at.state.x for level, at in sorted(self.kept.items())}
-            report = report.with_metrics(compare_levels(ladder, states, threads=threads))
-        return report
+        if not compared:
+            return report
+        if self.dynamic:
+            steps = {level: at.state.step for level, at in self.kept.items()}
+            if len(steps) > 1:
+                report = report.with_metrics(compare_motions(ladder, self.store.read_frame, steps))
+            return report
+        states = {level: at.state.x for level, at in sorted(self.kept.items())}
+        return report.with_metrics(compare_levels(ladder, states, threads=threads))
 
     def _chosen(self) -> dict[str, Any]:
         """What "auto" means on the levels below the finest, for each shell."""
