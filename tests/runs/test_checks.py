@@ -260,8 +260,9 @@ def test_what_cannot_shrink_is_named(tmp_path, capsys):
     assert "note: bunny cannot" not in capsys.readouterr().out
 
 
-def test_a_level_so_coarse_that_it_crosses_itself_is_one_sentence(tmp_path, capsys):
+def test_a_level_so_coarse_that_it_crosses_itself_is_one_sentence(tmp_path, capsys, monkeypatch):
     # a ball in a ball: facets of the outer one cut into the inner one
+    monkeypatch.chdir(tmp_path)  # where the picture of what crosses goes
     ball = sphere(subdivisions=4)
     both = np.concatenate([ball.X, 0.98 * ball.X])
     write_ply(tmp_path / "balls.ply", both, np.concatenate([ball.triangles, ball.triangles + len(ball.X)]))
