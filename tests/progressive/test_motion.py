@@ -211,6 +211,19 @@ def test_finer_levels_keep_to_the_preview_and_independent_ones_do_not() -> None:
     assert apart("semi-diagonal") < 0.7 * apart("direct") and apart("velpro") < apart("direct")
 
 
+def test_steps_are_solved_where_forces_with_frozen_offsets_lead_uphill() -> None:
+    """As published, offsets are frozen in the gradient; a step must not end where that is no descent any more."""
+    ball = {"shape": "sphere", "radius": 0.05, "subdivisions": 2, "translate": [0, 0, 0]}
+    data = {
+        "shell": [{"shape": "dome", "radius": 0.1, "vertices": 500, "translate": [0, 0, 0.06], "material": "cotton"}],
+        "collider": [ball, {"shape": "floor", "height": -0.06}],
+        "time": {"mode": "dynamic", "h": 0.02, "duration": 0.16},
+        "hierarchy": {"kind": "decimation", "levels": [80], "preset": "paper"},
+    }
+    session = open_session(scene_from_dict(data), threads=1)
+    assert all(state.converged for state in session.preview() if state.accepted)
+
+
 def test_the_preview_is_the_same_whatever_levels_come_between() -> None:
     """[Zhang2024] §5.3, to the bit."""
     ends = []

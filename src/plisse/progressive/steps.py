@@ -73,10 +73,11 @@ def solve_step(
     if rest is None:
         exact = Sum([part.thawed if isinstance(part, Prolonged) else part for part in objective.parts], objective.clock)
         frozen_too = any(a is not b for a, b in zip(exact.parts, objective.parts, strict=True))
-        for iterate in newton.iterate(objective, x, problem.free, stop=stop, max_iterations=max_iterations):
+        iterates = newton.iterate(objective, x, problem.free, stop=stop, max_iterations=max_iterations)
+        for made, iterate in enumerate(iterates):
             if frozen_too and iterate.step < LEAST_PART * iterate.allowed:
                 # forces with frozen offsets lead uphill here
-                yield from newton.iterate(exact, x, problem.free, stop=stop, max_iterations=1)
+                yield from newton.iterate(exact, x, problem.free, stop=stop, max_iterations=max_iterations - made)
                 return
             x = iterate.x
             yield iterate
