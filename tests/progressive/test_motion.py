@@ -19,6 +19,7 @@ from plisse.progressive.integrators import CARRIED, Carried, Euler, Integrator
 from plisse.progressive.march import Pace, march
 from plisse.progressive.session import Session
 from plisse.runs.opening import open_session
+from plisse.scene.levels import MOTIONS
 from plisse.solve.newton import make_newton
 from plisse.solve.problem import Problem
 
@@ -242,6 +243,10 @@ def test_a_level_goes_no_farther_than_the_one_below() -> None:
             break
     steps = [state.step for state in session.refine() if state.accepted]
     assert steps == [1, 2, 3, 4]
+
+
+def test_a_scene_can_ask_for_every_way() -> None:
+    assert (*CARRIED, "direct") == MOTIONS
 
 
 def test_a_way_of_ones_own() -> None:

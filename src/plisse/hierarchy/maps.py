@@ -28,7 +28,7 @@ class LevelMap(ABC):
     fine: int
     kept: Ints
 
-    @property
+    @cached_property
     def thawed(self) -> LevelMap:
         """The same map with exact derivatives, where `pull_back` holds something frozen."""
         return self

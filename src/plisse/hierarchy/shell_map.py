@@ -81,7 +81,7 @@ class ShellMap(LevelMap):
         return LinearMap(U, kept=self.kept)
 
     @cached_property
-    def thawed(self) -> LevelMap:  # type: ignore[override]
+    def thawed(self) -> LevelMap:
         if self._exact:
             return self
         other = copy(self)

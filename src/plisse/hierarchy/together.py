@@ -37,7 +37,7 @@ class Together(LevelMap):
         return side_by_side([part.linear for part in self.parts])
 
     @cached_property
-    def thawed(self) -> LevelMap:  # type: ignore[override]
+    def thawed(self) -> LevelMap:
         return put_together([part.thawed for part in self.parts])
 
     def interpolate(self, values: Floats) -> Floats:

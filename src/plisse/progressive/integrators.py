@@ -99,8 +99,8 @@ class Carried(Integrator):
     """Of a level above the coarsest: implicit Euler whose target x̂ = x̄ + h v̄ takes something from the level below.
 
     [Zhang2025] eq. 5. maps: from each level, by its number, to the next finer one. consistency: w of the pull w/h²
-    ‖x − P x_{l−1}ᵗ⁺¹‖²_M / 2 towards where the level below will be, which only moves x̂ and shortens h. Derive a class
-    with an `expect` of your own, and enter it in CARRIED, for another way.
+    ‖x − P x_{l−1}ᵗ⁺¹‖²_M / 2 towards where the level below will be, which only moves x̂ and shortens h. For another
+    way, derive a class with an `expect` of your own and give it to `march`.
     """
 
     def __init__(self, h: float, maps: Callable[[int], LevelMap], *, consistency: float = 0.0) -> None:
@@ -153,5 +153,5 @@ class FullDiagonal(Carried):
         return P(2.0 * below.x - self._maps(level - 2)(before))
 
 
-# how a finer level's motion follows that of the level below; "direct" does not
+# how a finer level's motion follows that of the level below; a scene's "direct" does not
 CARRIED: dict[str, type[Carried]] = {"velpro": VelPro, "semi-diagonal": SemiDiagonal, "full-diagonal": FullDiagonal}

@@ -60,7 +60,7 @@ class Run:
 
     @property
     def dynamic(self) -> bool:
-        return self.session.scene.time.mode == "dynamic"
+        return self.session.is_dynamic
 
     def _look_up(self, level: int, step: int) -> State | None:
         """The state of a motion's level after a step, where the folder has it."""

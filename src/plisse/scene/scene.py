@@ -159,7 +159,7 @@ class Scene(Record):
         if self.time.frame_steps != 1:
             raise SceneError(
                 "A motion with several levels needs a frame of every step, which the next finer level looks back at: "
-                "leave out time.frame_every; `plisse export` can leave out frames."
+                "leave out time.frame_every."
             )
 
     def friction_of(self, body: Shell | Collider) -> float:
