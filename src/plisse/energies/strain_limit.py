@@ -7,6 +7,7 @@ import numpy as np
 from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.mesh import Mesh
 from plisse.core.potential import DenseBlocks, Hessian, Potential, scatter_vectors
+from plisse.core.rings import within_rings
 from plisse.energies.arap import Arap
 from plisse.energies.membrane import shape_gradients
 from plisse.kernels import stretch
@@ -99,11 +100,9 @@ class StrainLimit(Potential):
 
     def around(self, over: Bools, rings: int, n: int) -> Bools:
         """Vertices (n,) within some rings of the given triangles (m,)."""
-        out, triangles = np.zeros(n, bool), self._mesh.triangles
-        out[triangles[over]] = True
-        for _ in range(rings):
-            out[triangles[out[triangles].any(axis=1)]] = True
-        return out
+        triangles, corners = self._mesh.triangles, np.zeros(n, bool)
+        corners[triangles[over]] = True
+        return within_rings(triangles, corners, rings)
 
     def without(self, left_out: Bools) -> StrainLimit:
         """The same barrier of fewer triangles; left_out: of the mesh (m,)."""

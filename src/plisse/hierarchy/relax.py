@@ -15,6 +15,7 @@ from plisse.contact.barrier import Barrier
 from plisse.contact.touching import ContactPotential
 from plisse.core.arrays import Bools, Floats
 from plisse.core.potential import Clock, Potential, Sum, frozen
+from plisse.core.rings import within_rings
 from plisse.energies.inertia import Inertia
 from plisse.hierarchy.advance import advance, filtering
 from plisse.hierarchy.expand import relief_of
@@ -96,9 +97,7 @@ def _around(problem: Problem, x: Floats, target: Floats) -> Bools:
     wide = area > WIDE * np.maximum(at_rest, _areas(target, triangles))
     out = (x != target).any(axis=1)
     out[triangles[(area < THIN * at_rest) | wide]] = True
-    for _ in range(RINGS if out.any() else 0):
-        out[triangles[out[triangles].any(axis=1)]] = True
-    return out
+    return within_rings(triangles, out, RINGS)
 
 
 def _areas(x: Floats, triangles: np.ndarray) -> Floats:

@@ -38,7 +38,8 @@ class Together(LevelMap):
 
     @cached_property
     def thawed(self) -> LevelMap:
-        return put_together([part.thawed for part in self.parts])
+        thawed = [part.thawed for part in self.parts]
+        return self if all(a is b for a, b in zip(thawed, self.parts, strict=True)) else put_together(thawed)
 
     def interpolate(self, values: Floats) -> Floats:
         return np.concatenate([part.interpolate(own) for part, own in self._coarse_parts(values)])
