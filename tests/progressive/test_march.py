@@ -122,7 +122,7 @@ def test_the_report_knows_nothing_of_scenes() -> None:
     problem, newton, clock = dropped_bar(), make_newton(), Clock()
     tally, grid = Tally.of(problem, 3), Grid()
     start = State(0, 0, 0.0, problem.x0, problem.v0)
-    run = LevelRun(tally, newton, clock, start, time.perf_counter(), last=400, aim=Aim(1e-3), placed=False)
+    run = LevelRun(tally, newton, clock, start, time.perf_counter(), last=400, aim=Aim(1e-3), placed=False, moves=False)
     steps = []
     for state in march(problem, Statics(0.1), newton, clock, Pace(1e-3, 400, 1, 60), grid):
         tally.look(state)

@@ -21,6 +21,9 @@ class State:
     pushes, how often the state was pushed off a saddle. Of the next step: stride and stick, factors on the inertia's
     time step and on the slip below which friction sticks; coasted, steps since motion was last carried on.
 
+    Of motion: unexplained, root mean square acceleration of the free vertices that neither forces nor their own inertia
+    account for [m/s²]; unsolved, the part of it that the step's tolerance left [m/s²].
+
     Where every load step is brought to rest: settled, whether the state is at rest under its loads; lead, by how much
     time the next load step goes on [s], where that is not the time step; loaded, Newton iterations up to its start.
     """
@@ -50,6 +53,8 @@ class State:
     settled: bool = False
     lead: float | None = None
     loaded: int = 0
+    unexplained: float = 0.0
+    unsolved: float = 0.0
 
     @property
     def distance(self) -> float:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
 from plisse.core.errors import SceneError
-from plisse.pictures.plot import COLORS, Series, draw_legend, draw_plot, write_number
+from plisse.pictures.motion import draw_motion
+from plisse.pictures.plot import COLORS, Series, draw_legend, draw_plot, section, write_number
 from plisse.pictures.summary import tell_chosen, verdict
 from plisse.progressive.report import LevelMetrics, LevelReport, Report
 
@@ -71,6 +72,7 @@ def make_page(report: Report, folder: Path) -> str:
         _table(levels),
         _pictures(levels, folder),
         _metrics(levels),
+        draw_motion(levels),
         _histories(levels),
         _times(levels),
     ]
@@ -120,9 +122,20 @@ def _table(levels: Sequence[LevelReport]) -> str:
             ("largest stretch / limit", "max_stretch_over_limit"),
         )
     ]
+    rows += [
+        (name, [getattr(level.motion, key, None) for level in levels])
+        for name, key in (
+            ("first contact, step", "first_contact"),
+            ("unexplained acceleration [m/s²]", "unexplained"),
+            ("the same over the unsolved, squared", "continuity"),
+        )
+        if any(level.motion is not None for level in levels)
+    ]
     for name, key, scale in (
         ("position error to finest [mm]", "position_error_to_finest", 1e3),
         ("position error to next level [mm]", "position_error_to_next", 1e3),
+        ("centres of mass to finest [mm]", "centre_error_to_finest", 1e3),
+        ("kinetic energy to finest, relative", "kinetic_error_to_finest", 1.0),
         ("geometric consistency [kg m²]", "geometric_consistency", 1.0),
         ("folds", "folds", 1),
     ):
@@ -205,7 +218,7 @@ def _metrics(levels: Sequence[LevelReport]) -> str:
         ),
         draw_plot("Folds", x, {"": values("folds")}, "folds", x_label="level", bars=True),
     ]  # fmt: skip
-    return _section("Consistency between levels", plots)
+    return section("Consistency between levels", plots)
 
 
 def _histories(levels: Sequence[LevelReport]) -> str:
@@ -218,12 +231,7 @@ def _histories(levels: Sequence[LevelReport]) -> str:
             steps = [float(step) for step in range(1, len(values) + 1)]
             title = f"Level {level.level}: {key}"
             plots.append(draw_plot(title, steps, {"": values}, y_label, x_label="step", log=log))
-    return _section("Convergence", plots)
-
-
-def _section(title: str, plots: Iterable[str]) -> str:
-    drawn = "\n".join(plot for plot in plots if plot)
-    return f"<h2>{title}</h2>\n<div class=plots>\n{drawn}\n</div>" if drawn else ""
+    return section("Convergence", plots)
 
 
 def _times(levels: Sequence[LevelReport]) -> str:

@@ -48,6 +48,12 @@ class Frame:
         return self.BOTTOM - (self.BOTTOM - self.TOP) * (value - self.y[0]) / (self.y[1] - self.y[0])
 
 
+def section(title: str, plots: Iterable[str]) -> str:
+    """Plots under a title, nothing where there are none."""
+    drawn = "\n".join(plot for plot in plots if plot)
+    return f"<h2>{title}</h2>\n<div class=plots>\n{drawn}\n</div>" if drawn else ""
+
+
 def draw_plot(
     title: str, x: Sequence[float], series: Series, y_label: str, *, x_label: str, log: bool = False, bars: bool = False
 ) -> str:

@@ -93,10 +93,17 @@ def _columns(levels: Sequence[LevelReport]) -> list[str]:
         values = [getattr(level, key) for level in levels]
         if any(value is not None for value in values):
             table.append([name, *(_write(value, form) for value in values)])
-    errors = [(level.metrics or LevelMetrics()).position_error_to_finest for level in levels]
-    if any(error is not None for error in errors):
-        row = [_number(None if error is None else 1e3 * error) for error in errors]
-        table.append(["distance to finest [mm]", *row])
+    metrics, motions = [level.metrics or LevelMetrics() for level in levels], [level.motion for level in levels]
+    compared: list[tuple[str, list[Any], float]] = [
+        ("first contact, step", [getattr(of, "first_contact", None) for of in motions], 1.0),
+        ("unexplained acceleration [m/s²]", [getattr(of, "unexplained", None) for of in motions], 1.0),
+        ("distance to finest [mm]", [of.position_error_to_finest for of in metrics], 1e3),
+        ("centres of mass to finest [mm]", [of.centre_error_to_finest for of in metrics], 1e3),
+        ("kinetic energy to finest [%]", [of.kinetic_error_to_finest for of in metrics], 100.0),
+    ]
+    for name, values, scale in compared:
+        if any(value is not None for value in values):
+            table.append([name, *(_number(None if value is None else scale * value) for value in values)])
     return align(table)
 
 

@@ -1,8 +1,8 @@
-"""How near the levels of a finished run are to each other."""
+"""How near the equilibria of a finished run's levels are to each other."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -46,32 +46,6 @@ def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int
             entry["geometric_consistency"] = geometric_consistency(projection, mass, x[level], x[level - 1])
         out[level] = LevelMetrics(**entry)
     return out
-
-
-def compare_motions(
-    ladder: Ladder, frame: Callable[[int, int], Floats], steps: Mapping[int, int]
-) -> dict[int, LevelMetrics]:
-    """Metrics of each level's motion: position errors [m], the mean over all steps that both levels have.
-
-    frame: positions (n, 3) [m], shells first, of a level after a step; steps: how many each level has.
-    """
-    order = sorted(steps)
-
-    def apart(coarse: int, fine: int) -> float | None:
-        if coarse == fine:
-            return None
-        area = np.concatenate([mesh.vertex_areas for mesh in ladder.geometry(fine).shells])
-        P, common = ladder.shell_map(coarse, fine), min(steps[coarse], steps[fine]) + 1
-        pairs = ((P(frame(coarse, step)[: P.coarse]), frame(fine, step)[: P.fine]) for step in range(common))
-        return float(np.mean([position_error(area, prolonged, x) for prolonged, x in pairs]))
-
-    return {
-        level: LevelMetrics(
-            position_error_to_next=apart(level, order[min(at + 1, len(order) - 1)]),
-            position_error_to_finest=apart(level, order[-1]),
-        )
-        for at, level in enumerate(order)
-    }
 
 
 def _between(ladder: Ladder, coarse: int, fine: int, x: Mapping[int, Floats]) -> tuple[float, dict[str, float]]:

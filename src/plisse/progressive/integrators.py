@@ -18,7 +18,7 @@ class Prediction:
 
     t: time at its end [s]; x_hat: inertial target [m], shape (n, 3); h: effective step of the inertia [s]; base: the
     velocity afterwards is (x − base) / h; x, v: state at its start; motion: displacement to expect [m]. stride: factor
-    on h for the inertia alone.
+    on h for the inertia alone. own: x_hat of the level by itself [m], where that is another.
     """
 
     t: float
@@ -29,6 +29,7 @@ class Prediction:
     v: Floats
     motion: Floats
     stride: float = 1.0
+    own: Floats | None = None
 
 
 class Integrator(ABC):
@@ -116,7 +117,8 @@ class Carried(Integrator):
         x_hat = self.expect(grid, level, step - 1)
         if w > 0.0:
             x_hat = (x_hat + w * self.prolonged(grid, level, step)) / (1.0 + w)
-        return Prediction(step * h, x_hat, h, last.x, last.x, last.v, h * last.v, stride=1.0 / sqrt(1.0 + w))
+        motion, stride = h * last.v, 1.0 / sqrt(1.0 + w)
+        return Prediction(step * h, x_hat, h, last.x, last.x, last.v, motion, stride, own=last.x + motion)
 
     def prolonged(self, grid: Grid, level: int, t: int) -> Floats:
         """P x of the level below at step t [m]."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.core.grid import Grid
 from plisse.core.potential import Clock, Sum
 from plisse.core.state import Checkpoint, State
@@ -14,7 +15,7 @@ from plisse.progressive.integrators import Integrator, Prediction
 from plisse.progressive.rest import LED, NEAR, Rest, farthest
 from plisse.progressive.steps import LEAST_PART, Step, solve_step, step_objective
 from plisse.solve.newton import Iterate, Newton
-from plisse.solve.problem import BALANCE, Problem, force_balance, potential_energy
+from plisse.solve.problem import BALANCE, Problem, all_forces, force_balance, potential_energy
 
 LITTLE_WORK, MUCH_WORK = 30, 80  # Newton iterations of a load step after which the next is longer, or shorter
 LEAST_LEAD = 1 / 64  # of a load step, in time steps
@@ -92,7 +93,8 @@ def march(
             state, at_rest = _approach(problem, newton, clock, rest, step, before, state, easing=eased is not problem)
             stalled = (stalled or state.stalled) and state.distance > rest.distance and eased is problem
         x, missed = state.x, problem.missed(state.x, now.t)
-        balance = force_balance(problem, x, lagged, clock)
+        forces = all_forces(problem, x, lagged, clock)
+        balance = force_balance(problem, x, lagged, clock, forces=forces)
         converged = iterate.converged
         if rests:
             if pace.rest is None:
@@ -114,12 +116,27 @@ def march(
         if integrator.each and converged:
             state = replace(state, settled=True, lead=_next_lead(state, integrator.h))
             converged = now.t >= problem.last_key
+        if not rests:
+            by_itself = now.x_hat if now.own is None else now.own
+            state = replace(
+                state,
+                unexplained=_unexplained(problem, x, forces, by_itself, now.h),
+                unsolved=_unexplained(problem, x, forces, now.x_hat, now.stride * now.h),
+            )
         state = replace(
             state, accepted=True, converged=converged, stalled=rests and stalled, force_balance=balance, missed=missed,
             energy=potential_energy(problem, x, clock),
         )  # fmt: skip
         grid.put(state)
         yield state
+
+
+def _unexplained(problem: Problem, x: Floats, forces: Floats, target: Floats, h: float) -> float:
+    """√(Σ m ‖(x − target)/h² + forces/m‖² / Σ m) over free vertices [m/s²]."""
+    free = problem.free & (problem.mass > 0.0)
+    m = problem.mass[free]
+    a = (x[free] - target[free]) / h**2 + forces[free] / m[:, None]
+    return float(np.sqrt(m @ np.einsum("ij,ij->i", a, a) / max(m.sum(), np.finfo(float).tiny)))
 
 
 def _next_lead(state: State, h: float) -> float:

@@ -13,8 +13,10 @@ from plisse.core.errors import SceneError
 class LevelMetrics:
     """How near a level's last state is to other levels' states; None where there is no such level.
 
-    position errors [m], of a motion the mean over its steps; curvature distances by the names of `metrics.CURVATURES`;
-    geometric_consistency [kg m²].
+    position errors [m], geometric_consistency [kg m²]: of a motion the means over its steps; curvature distances by the
+    names of `metrics.CURVATURES`. Of motions only: distances_to_finest, the position error of every step from the start
+    on [m]; centre_error, mean distance of the bodies' centres of mass [m]; kinetic_error, of the kinetic energy's
+    curve, relative, in L².
     """
 
     folds: int | None = None
@@ -23,6 +25,23 @@ class LevelMetrics:
     curvature_distance_to_next: Mapping[str, float] | None = None
     curvature_distance_to_finest: Mapping[str, float] | None = None
     geometric_consistency: float | None = None
+    distances_to_finest: Sequence[float] | None = None
+    centre_error_to_finest: float | None = None
+    kinetic_error_to_finest: float | None = None
+
+
+@dataclass(frozen=True)
+class MotionReport:
+    """Of a level in motion.
+
+    first_contact: the first step after which anything touches. unexplained: acceleration that neither forces nor the
+    level's own inertia account for [m/s²]; continuity: its square over that of the part which the tolerance left, 1
+    where a level is simulated by itself [Zhang2025] §8.1. Medians over the steps.
+    """
+
+    first_contact: int | None = None
+    unexplained: float | None = None
+    continuity: float | None = None
 
 
 @dataclass(frozen=True)
@@ -91,6 +110,7 @@ class LevelReport:
     history: Mapping[str, list[Any]] = field(default_factory=dict)
     metrics: LevelMetrics | None = None
     mechanics: MechanicsReport | None = None
+    motion: MotionReport | None = None
 
     @property
     def distance_to_rest(self) -> float | None:
@@ -154,11 +174,12 @@ class Report:
 
 
 def _read_level(data: Mapping[str, Any]) -> LevelReport:
-    metrics, rest, mechanics = (data.get(key) for key in ("metrics", "rest", "mechanics"))
+    metrics, rest, mechanics, motion = (data.get(key) for key in ("metrics", "rest", "mechanics", "motion"))
     known = {
         "metrics": None if metrics is None else LevelMetrics(**metrics),
         "rest": None if rest is None else RestReport(**rest),
         "mechanics": None if mechanics is None else MechanicsReport(**mechanics),
+        "motion": None if motion is None else MotionReport(**motion),
     }
     return LevelReport(**{**data, **known})
 

@@ -13,10 +13,11 @@ from plisse.core.potential import frozen
 from plisse.core.state import Checkpoint, State
 from plisse.core.version import __version__
 from plisse.pictures.page import make_page
-from plisse.progressive.consistency import compare_levels, compare_motions
+from plisse.progressive.consistency import compare_levels
 from plisse.progressive.events import Event, LevelEnded
 from plisse.progressive.report import LevelReport, Report
 from plisse.progressive.session import Session
+from plisse.progressive.trajectory import compare_motions
 from plisse.runs.album import Album
 from plisse.runs.mend import mend_frames
 from plisse.runs.recorder import Recorder
@@ -200,9 +201,9 @@ class Run:
         if not compared:
             return report
         if self.dynamic:
-            steps = {level: at.state.step for level, at in self.kept.items()}
-            if len(steps) > 1:
-                report = report.with_metrics(compare_motions(ladder, self.store.read_frame, steps))
+            if len(report.levels) > 1:
+                found = compare_motions(ladder, self.store.read_frame, report.levels, threads=threads)
+                report = report.with_metrics(found)
             return report
         states = {level: at.state.x for level, at in sorted(self.kept.items())}
         return report.with_metrics(compare_levels(ladder, states, threads=threads))

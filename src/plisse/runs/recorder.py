@@ -45,7 +45,10 @@ class Recorder:
         start = State(level, 0, 0.0, problem.x0, problem.v0)
         tally = Tally.of(problem, self._check_every)
         tools = self._session.newton, self._session.clock
-        run = LevelRun(tally, *tools, start, self._began, last=event.last, aim=event.aim, placed=event.placed)
+        run = LevelRun(
+            tally, *tools, start, self._began,
+            last=event.last, aim=event.aim, placed=event.placed, moves=self._session.is_dynamic,
+        )  # fmt: skip
         if event.resumed:
             at = self._session.grid.last(level)
             assert at is not None

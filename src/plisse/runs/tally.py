@@ -13,6 +13,7 @@ from plisse.core.potential import Clock
 from plisse.core.state import Checkpoint, State
 from plisse.progressive.report import LevelReport, MechanicsReport, RestReport
 from plisse.progressive.rest import Aim
+from plisse.progressive.trajectory import SERIES, describe_motion, report_motion
 from plisse.solve.newton import Newton
 from plisse.solve.problem import Problem
 
@@ -72,7 +73,8 @@ class Tally:
 class LevelRun:
     """A level at work. state: after its last complete step; began: when, on the clock of perf_counter [s].
 
-    last: number of the last step; aim: what ends it; placed: whether its problem was made with start positions.
+    last: number of the last step; aim: what ends it; placed: whether its problem was made with start positions; moves:
+    through time, not to rest.
     """
 
     tally: Tally
@@ -83,6 +85,7 @@ class LevelRun:
     last: int
     aim: Aim
     placed: bool
+    moves: bool
     lap: float = field(default_factory=time.perf_counter)
 
     def take_up(self, at: Checkpoint, steps: list[dict[str, Any]]) -> None:
@@ -111,6 +114,7 @@ class LevelRun:
             "converged": state.converged,
             **{name: getattr(state, name) for name in HISTORY},
             "distance": state.distance if state.distances else None,
+            **(describe_motion(self.tally.problem, state) if self.moves else {}),
             "seconds": round(lap, 6),
             "wall": round(now - self.began, 6),
             "split": {part: round(self.clock.seconds[part], 6) for part in (*PARTS, *LINEAR)},
@@ -159,6 +163,7 @@ def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) 
     last = steps[-1] if steps else none
     split = {part: round(last["split"].get(part, 0.0), 4) for part in PARTS}
     split["other"] = round(max(last["wall"] - sum(split.values()), 0.0), 4)
+    history = {name: [line.get(name) for line in steps] for name in (HISTORY + SERIES if dynamic else HISTORY)}
     return LevelReport(
         level=state.level,
         vertices=notes["vertices"],
@@ -184,6 +189,7 @@ def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) 
         symbolic_factorisations=last["symbolic"],
         numeric_factorisations=last["numeric"],
         candidate_builds=last["candidates"],
-        history={name: [line[name] for line in steps] for name in HISTORY},
+        history=history,
+        motion=report_motion(history) if dynamic else None,
         mechanics=None if notes.get("mechanics") is None else MechanicsReport(**notes["mechanics"]),
     )

@@ -142,10 +142,20 @@ def potential_energy(problem: Problem, x: Floats, clock: Clock) -> float:
     return Sum(problem.potentials, clock).value(x)
 
 
-def force_balance(problem: Problem, x: Floats, lagged: Sequence[Potential], clock: Clock) -> float:
-    """‖Σ forces on the free vertices‖ over the applied load: inner forces cancel, so contact, pins and loads remain."""
+def all_forces(problem: Problem, x: Floats, lagged: Sequence[Potential], clock: Clock) -> Floats:
+    """The gradient of everything but inertia [N], shape (n, 3)."""
+    return Sum([*problem.potentials, *lagged], clock).gradient(x)
+
+
+def force_balance(
+    problem: Problem, x: Floats, lagged: Sequence[Potential], clock: Clock, *, forces: Floats | None = None
+) -> float:
+    """‖Σ forces on the free vertices‖ over the applied load: inner forces cancel, so contact, pins and loads remain.
+
+    forces: `all_forces`, where they are known.
+    """
     parts = [*problem.potentials, *lagged]
-    forces = Sum(parts, clock).gradient(x)
+    forces = all_forces(problem, x, lagged, clock) if forces is None else forces
     open_load, closed_load = Sum(parts, clock).load(x)
     load = open_load if open_load > 0.0 else closed_load
     # what is led loads the bodies, too
