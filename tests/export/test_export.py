@@ -1,6 +1,7 @@
 """Every export, read back with its format's own library and compared with the frames."""
 
 import json
+import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -378,12 +379,29 @@ def test_films_come_back(tmp_path: Path, format: str, codec: str) -> None:
     assert np.ptp(middle, axis=-1).mean() > 3 * np.ptp(border, axis=-1).mean()  # coloured sheets before grey paper
 
 
+def test_levels_are_filmed_side_by_side(tmp_path: Path) -> None:
+    """Each in its own panel: the left one moves, the right one does not."""
+    folder, positions = record(tmp_path / "run", frames=3)
+    shutil.copytree(folder / "level-0", folder / "level-1")
+    for number in range(3):
+        RunStore(folder).write_frame(1, number, positions[0])
+    out = tmp_path / "out.mp4"
+    summary = export_run(folder, out, all_levels=True, size=(320, 120), fps=25)
+    frames = imageio_ffmpeg.read_frames(str(out))
+    assert next(frames)["size"] == (320, 120) and summary.frames == 3
+    pictures = np.stack([np.frombuffer(frame, np.uint8).reshape(120, 320, 3) for frame in frames]).astype(int)
+    moves = np.abs(np.diff(pictures, axis=0)).max(axis=(0, 1, 3))
+    assert moves[:160].max() > 120 and moves[170:].max() < 60  # what the codec makes of a still picture
+    with pytest.raises(SceneError, match="--all-levels is for a video"):
+        export_run(folder, tmp_path / "out.usdc", all_levels=True)
+
+
 def test_the_camera_holds_the_whole_motion(tmp_path: Path) -> None:
     folder, positions = record(tmp_path / "run")
     recording = open_recording(folder)
     cloth = [x[: recording.bodies[1].last] for x in positions]
     RunStore.open(folder).write_frame(0, 3, positions[3] + [0.0, 2.0, 1.0])
-    camera, reach = video.watch(open_recording(folder), (320, 240))
+    camera, reach = video.watch([open_recording(folder)], (320, 240))
     axes, low, high = camera.axes(), *reach
     for x in [*cloth[:3], cloth[3] + [0.0, 2.0, 1.0], cloth[4]]:
         right, up, depth = ((x - np.array(camera.eye)) @ axis for axis in axes)

@@ -84,7 +84,7 @@ def _save(folder: Path) -> float:
 def _draw(folder: Path) -> float:
     """Seconds of drawing the frames as a film has them, once the kernels are loaded."""
     recording = open_recording(folder / "run")
-    stage, (camera, reach) = recording.stage, watch(recording, PIXELS)
+    stage, (camera, reach) = recording.stage, watch([recording], PIXELS)
     bodies = [stage.show(recording.positions(number)) for number in recording.numbers]
     draw(bodies[0], size=PIXELS, camera=camera, grounds=stage.grounds, reach=reach)
     began = time.perf_counter()

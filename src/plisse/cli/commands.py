@@ -38,6 +38,7 @@ def add_commands(commands: Any) -> None:
     what.add_argument("--frame", type=int, metavar="N", help="number of a frame (default: the last)")
     what.add_argument("--video", action="store_true", help="a video of all frames")
     render.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
+    render.add_argument("--all-levels", action="store_true", help="video only: all levels side by side")
     render.add_argument("--smooth", action="store_true", help="a smooth view of a coarse level, marked as such")
     render.add_argument("--size", type=_size, metavar="WxH", help="pixels (default: 1280x960, video: 1280x720)")
     render.add_argument("--fps", type=float, help="video only: frames per second (default: as simulated)")
@@ -162,8 +163,9 @@ def _report(options: argparse.Namespace) -> int:
 
 def _render(options: argparse.Namespace) -> int:
     if not options.video:
-        if options.fps is not None:
-            raise SceneError("--fps applies only to video: add --video.")
+        for name, given in (("--fps", options.fps is not None), ("--all-levels", options.all_levels)):
+            if given:
+                raise SceneError(f"{name} applies only to video: add --video.")
         from plisse.export.picture import write_picture
 
         path, said = write_picture(
@@ -178,7 +180,7 @@ def _render(options: argparse.Namespace) -> int:
         return 0
     from plisse.export import export_run
 
-    out = options.out or options.run / "film.mp4"
+    out = options.out or options.run / ("levels.mp4" if options.all_levels else "film.mp4")
     if out.suffix.lower() not in (".mp4", ".webm"):
         raise SceneError(f"{out} is not a name for a video: end it in .mp4 or .webm.")
     with show_progress(sys.stderr, "frame") as tell:
@@ -186,6 +188,7 @@ def _render(options: argparse.Namespace) -> int:
             options.run,
             out,
             level=options.level,
+            all_levels=options.all_levels,
             fps=options.fps,
             size=options.size,
             smooth=options.smooth,

@@ -10,7 +10,7 @@ from typing import Any
 from plisse.core.errors import SceneError
 from plisse.export.sequences import write_single
 from plisse.export.target import Progress, Summary, check_folder, quiet
-from plisse.runs.recording import open_recording
+from plisse.runs.recording import find_levels, open_recording
 
 __all__ = ["FORMATS", "Format", "Summary", "export_run"]
 
@@ -47,6 +47,7 @@ def export_run(
     *,
     format: str | None = None,
     level: int | None = None,
+    all_levels: bool = False,
     frame: int | None = None,
     floors: bool | None = None,
     animated: bool | None = None,
@@ -59,11 +60,11 @@ def export_run(
     """Writes a run to a file or a folder of files.
 
     format: by default, the one that belongs to the suffix of `out`; a name without a suffix gets that of the format.
-    level: by default, the finest that has frames. frame: only this one (−1: the last). floors: half-spaces as large
-    squares, by default in USD, Alembic and GLB. animated: GLB as morph targets instead of one frame. fps: frames per
-    second of a video; size: its width and height in pixels. smooth: the shells in a smooth view, marked as such.
-    mechanics: USD and PLY with strain, stress and curvature of the shells' triangles and the contact forces on their
-    vertices. progress: called with the number of frames done and of all.
+    level: by default, the finest that has frames; all_levels: a video of all of them side by side. frame: only this one
+    (−1: the last). floors: half-spaces as large squares, by default in USD, Alembic and GLB. animated: GLB as morph
+    targets instead of one frame. fps: frames per second of a video; size: its width and height in pixels. smooth: the
+    shells in a smooth view, marked as such. mechanics: USD and PLY with strain, stress and curvature of the shells'
+    triangles and the contact forces on their vertices. progress: called with the number of frames done and of all.
     """
     kind, out = _choose(format, Path(out))
     chosen = FORMATS[kind]
@@ -82,6 +83,8 @@ def export_run(
         raise SceneError("--animated writes all frames and --frame only one: choose one of them.")
     if mechanics and smooth:
         raise SceneError("--mechanics is about the level itself, not about a smooth view of it: leave out --smooth.")
+    if all_levels:
+        return _film_levels(Path(folder), out, kind, level=level, smooth=smooth, options=options, progress=progress)
     recording = open_recording(folder, level)
     if frame is not None:
         recording = recording.only(frame)
@@ -97,6 +100,25 @@ def export_run(
     shown = recording.numbers[-1:] if single or (kind == "glb" and not animated) else recording.numbers
     said = recording.smooth.describe(recording.read_frame(number) for number in shown)
     return replace(summary, note="; ".join(filter(None, [said, summary.note])))
+
+
+def _film_levels(
+    folder: Path,
+    out: Path,
+    kind: str,
+    *,
+    level: int | None,
+    smooth: bool,
+    options: dict[str, Any],
+    progress: Progress,
+) -> Summary:
+    """All levels of a run side by side in one video."""
+    if kind not in ("mp4", "webm") or level is not None or smooth:
+        raise SceneError("--all-levels is for a video of the levels as they are: leave out --level and --smooth.")
+    video = import_module(f"{__name__}.video")
+    recordings = [open_recording(folder, level) for level in find_levels(folder)]
+    summary: Summary = video.film(recordings, out, progress=progress, **options)
+    return summary
 
 
 def _choose(format: str | None, out: Path) -> tuple[str, Path]:
