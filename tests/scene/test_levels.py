@@ -118,7 +118,7 @@ def test_a_mistake_is_one_sentence(key: str, value: Any, says: str) -> None:
     ("hierarchy", "time", "says"),
     [
         ({"method": "cascadic"}, {}, r"for statics.*progressive"),
-        ({}, {"integrator": "bdf2"}, r"one level.*euler"),
+        ({"motion": "full-diagonal"}, {"integrator": "bdf2"}, r"full-diagonal.*Euler only.*velpro"),
         ({}, {"frame_every": 2}, r"every step.*frame_every"),
     ],
 )

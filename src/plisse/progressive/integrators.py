@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 
 from plisse.core.arrays import Floats
@@ -110,15 +110,18 @@ class Carried(Integrator):
 
     @abstractmethod
     def expect(self, grid: Grid, level: int, t: int) -> Floats:
-        """x̂ of step t + 1 of a level, from states up to step t of this level and those below."""
+        """x̂ of step t + 1 of a level, from its states up to step t and those of the levels below."""
 
     def predict(self, grid: Grid, level: int, step: int) -> Prediction:
-        last, h, w = grid.at(level, step - 1), self.h, self._w
-        x_hat = self.expect(grid, level, step - 1)
+        own = Euler(self.h).predict(grid, level, step)
+        return self._drawn(own, self.expect(grid, level, step - 1), grid, level, step)
+
+    def _drawn(self, own: Prediction, x_hat: Floats, grid: Grid, level: int, step: int) -> Prediction:
+        """What a level would do by itself with another target, which is drawn to the level below."""
+        w = self._w
         if w > 0.0:
             x_hat = (x_hat + w * self.prolonged(grid, level, step)) / (1.0 + w)
-        motion, stride = h * last.v, 1.0 / sqrt(1.0 + w)
-        return Prediction(step * h, x_hat, h, last.x, last.x, last.v, motion, stride, own=last.x + motion)
+        return replace(own, x_hat=x_hat, stride=1.0 / sqrt(1.0 + w), own=own.x_hat)
 
     def prolonged(self, grid: Grid, level: int, t: int) -> Floats:
         """P x of the level below at step t [m]."""
@@ -134,6 +137,25 @@ class VelPro(Carried):
 
     def expect(self, grid: Grid, level: int, t: int) -> Floats:
         return grid.at(level, t).x + self.carried(grid, level, t)
+
+
+class VelProBDF2(VelPro):
+    """VelPro in BDF2's form: velocities of the coarsest level on all others.
+
+    Those of the level below would enter as (4z − z²)/3 of that level's, which makes (5/3)ˡ of a disturbance.
+    """
+
+    history = 2
+
+    def predict(self, grid: Grid, level: int, step: int) -> Prediction:
+        before = grid.get(level, step - 2)
+        if before is None:
+            return super().predict(grid, level, step)
+        own = BDF2(self.h).predict(grid, level, step)
+        v = (4.0 * grid.at(0, step - 1).v - grid.at(0, step - 2).v) / 3.0
+        for coarse in range(level):
+            v = self._maps(coarse).velocity(v)
+        return self._drawn(own, own.base + own.h * v, grid, level, step)
 
 
 class SemiDiagonal(Carried):
@@ -155,5 +177,20 @@ class FullDiagonal(Carried):
         return P(2.0 * below.x - self._maps(level - 2)(before))
 
 
+class Vertical(Carried):
+    """x̂ = P x_{l−1}ᵗ⁺¹: each step by itself, as statics is refined, where forces act once more. Details pop.
+
+    [Zhang2024] fig. 6.
+    """
+
+    def expect(self, grid: Grid, level: int, t: int) -> Floats:
+        return self.prolonged(grid, level, t + 1)
+
+
 # how a finer level's motion follows that of the level below; a scene's "direct" does not
-CARRIED: dict[str, type[Carried]] = {"velpro": VelPro, "semi-diagonal": SemiDiagonal, "full-diagonal": FullDiagonal}
+CARRIED: dict[str, type[Carried]] = {
+    "velpro": VelPro,
+    "semi-diagonal": SemiDiagonal,
+    "full-diagonal": FullDiagonal,
+    "vertical": Vertical,
+}

@@ -17,7 +17,7 @@ from plisse.hierarchy.expand import relieve_strain
 from plisse.kernels.threads import use_threads
 from plisse.progressive.events import Changed, Event, LevelBegan, LevelEnded, LevelOpened, Listener, Stepped
 from plisse.progressive.feasibility import check_start
-from plisse.progressive.integrators import CARRIED, INTEGRATORS, Integrator, Statics
+from plisse.progressive.integrators import CARRIED, INTEGRATORS, Integrator, Statics, VelProBDF2
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.march import Pace, march, recall
 from plisse.progressive.rest import Aim, Rest
@@ -286,9 +286,8 @@ class Session:
         if not self._is_carried(level):
             return INTEGRATORS[time.integrator](time.step)
         hierarchy = self.ladder.hierarchy
-        return CARRIED[settings.motion](
-            time.step, lambda coarse: hierarchy.between(coarse, coarse + 1), consistency=settings.consistency
-        )
+        way = VelProBDF2 if time.integrator == "bdf2" else CARRIED[settings.motion]
+        return way(time.step, lambda coarse: hierarchy.between(coarse, coarse + 1), consistency=settings.consistency)
 
     def _resume(self, at: Checkpoint, start: Floats | None, last: int) -> Generator[State]:
         level, time = at.state.level, self.scene.time

@@ -14,7 +14,7 @@ PROLONGATIONS = {
 # what curved rest shapes have in place of "linear"; decimated ones keep their curvature under every map
 CURVED = {"loop": "loop", "decimation": "linear"}
 METHODS = ("progressive", "cascadic", "direct", "plain")
-MOTIONS = ("velpro", "semi-diagonal", "full-diagonal", "direct")
+MOTIONS = ("velpro", "semi-diagonal", "full-diagonal", "vertical", "direct")
 MOST = 16  # levels
 
 
@@ -102,7 +102,8 @@ class Levels(Record):
     motion: str = choice(
         "dynamics: what a finer level's step expects. Its own positions and the velocities of the level below "
         "[Zhang2025]; both of the level below [Zhang2024], which breaks beyond some seven levels; the same in a stable "
-        "form [Zhang2025]; or its own, so that levels move independently of each other",
+        "form [Zhang2025]; where the level below is at the end of the step, a baseline whose details pop; or its own, "
+        "so that levels move independently of each other",
         MOTIONS, default="velpro",
     )  # fmt: skip
     consistency: float = number(

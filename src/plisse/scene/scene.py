@@ -151,10 +151,11 @@ class Scene(Record):
         """Raises SceneError where a motion cannot have several levels."""
         if self.hierarchy.method == "cascadic":
             raise SceneError('hierarchy.method = "cascadic" is for statics: use "progressive", or mode = "static".')
-        if self.time.integrator != "euler":
+        motion = self.hierarchy.motion
+        if self.time.integrator != "euler" and motion not in ("velpro", "direct"):
             raise SceneError(
-                f'time.integrator = "{self.time.integrator}" is for motions with one level: use "euler", or '
-                "hierarchy.levels = 1."
+                f'hierarchy.motion = "{motion}" is known for implicit Euler only: use time.integrator = "euler", or '
+                'motion = "velpro".'
             )
         if self.time.frame_steps != 1:
             raise SceneError(

@@ -139,7 +139,9 @@ class Time(Record):
     )  # fmt: skip
     duration: float = number("s", "duration of the motion", default=1.0, above=0)
     max_steps: int = count("statics gives up on a level after this many steps", default=2000, least=1)
-    integrator: str = choice("time integration: implicit Euler or BDF2", ("euler", "bdf2"), default="euler")
+    integrator: str = choice(
+        "time integration: implicit Euler, or BDF2, which damps motion less", ("euler", "bdf2"), default="euler"
+    )
     frame_every: int | None = count(
         "steps between frames", default=None, shown="1 in dynamics; in statics only the start and the end", least=1
     )
