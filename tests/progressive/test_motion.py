@@ -225,6 +225,14 @@ def test_steps_are_solved_where_forces_with_frozen_offsets_lead_uphill() -> None
     assert all(state.converged for state in session.preview() if state.accepted)
 
 
+def test_steps_of_the_printed_proxy_are_solved_by_its_exact_hessian() -> None:
+    """With the level's own Hessian alone, steps after the impact take more than a hundred iterations."""
+    data = table(**DROP, hierarchy={"levels": 3, "preset": "paper"})
+    session = open_session(scene_from_dict(data), threads=1)
+    ends = [state for state in session.preview() if state.accepted]
+    assert all(state.converged for state in ends) and ends[-1].newton_iterations < 15 * len(ends)
+
+
 def test_the_preview_is_the_same_whatever_levels_come_between() -> None:
     """[Zhang2024] §5.3, to the bit."""
     ends = []

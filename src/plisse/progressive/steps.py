@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from plisse.hierarchy.advance import filtering
 from plisse.progressive.proxy import Prolonged
 from plisse.progressive.rest import EXACT_MOST, EXACT_RESIDUAL, NEAR, Rest, farthest
 from plisse.solve.curvature import Curvature
-from plisse.solve.newton import Iterate, Newton, norm
+from plisse.solve.newton import Iterate, Newton, Refine, norm
 from plisse.solve.problem import Problem, force_balance
 
 ARRIVED = 0.999  # part of the way after which a scripted vertex counts as arrived [Li2020]
@@ -30,6 +31,7 @@ PAST = 0.9  # part of the gap that a step goes through at most
 TOUCH = 0.97  # part of contact's reach at which they stop
 AHEAD = 50.0  # times contact's reach that they go at most
 TOGETHER = 1.01  # bodies that are stopped by less than this multiple of a step are stopped with it
+EXACT_AFTER = 8  # iterations of a step of motion after which its directions are those of the exact Hessian
 LEAST_PART = 1e-3  # of what is allowed of a direction: where less is taken, it is not one of descent
 SETTLED = 1e-2  # a body that a round moves by less than this part of the reach is held for good
 
@@ -73,11 +75,13 @@ def solve_step(
     if rest is None:
         exact = Sum([part.thawed if isinstance(part, Prolonged) else part for part in objective.parts], objective.clock)
         frozen_too = any(a is not b for a, b in zip(exact.parts, objective.parts, strict=True))
-        iterates = newton.iterate(objective, x, problem.free, stop=stop, max_iterations=max_iterations)
+        refine = _exact_late(newton, exact) if objective.preconditions and problem.free.any() else None
+        iterates = newton.iterate(objective, x, problem.free, stop=stop, max_iterations=max_iterations, refine=refine)
         for made, iterate in enumerate(iterates):
             if frozen_too and iterate.step < LEAST_PART * iterate.allowed:
                 # forces with frozen offsets lead uphill here
-                yield from newton.iterate(exact, x, problem.free, stop=stop, max_iterations=max_iterations - made)
+                left = max_iterations - made
+                yield from newton.iterate(exact, x, problem.free, stop=stop, max_iterations=left, refine=refine)
                 return
             x = iterate.x
             yield iterate
@@ -122,16 +126,27 @@ def _seek_rest(
             return
 
 
-def _iterate(newton: Newton, objective: Sum, x: Floats, free: Bools) -> Iterate:
-    """One Newton iteration, with the exact Hessian where the one that is factorised is not even near it."""
+def _exact_late(newton: Newton, objective: Sum) -> Refine:
+    """Leaves the first directions of a step as they are: mostly they suffice, and cost less."""
+    made, exact = count(), _exact(newton, objective)
+    return lambda x, p: p if next(made) < EXACT_AFTER else exact(x, p)
 
-    def exact(x: Floats, p: Floats) -> Floats:
+
+def _exact(newton: Newton, objective: Sum) -> Refine:
+    """Makes the exact Hessian's direction of one that was found with another that is not even near it."""
+
+    def refine(x: Floats, p: Floats) -> Floats:
         descent = Curvature(newton, objective, x).descend(residual=EXACT_RESIDUAL, most=EXACT_MOST)
         if not descent.negative:
             return descent.d
         return p if descent.short is None else descent.short
 
-    refine = exact if objective.preconditions and free.any() else None
+    return refine
+
+
+def _iterate(newton: Newton, objective: Sum, x: Floats, free: Bools) -> Iterate:
+    """One Newton iteration, with the exact Hessian where the one that is factorised is not even near it."""
+    refine = _exact(newton, objective) if objective.preconditions and free.any() else None
     return next(newton.iterate(objective, x, free, stop=0.0, max_iterations=1, refine=refine))
 
 

@@ -20,6 +20,7 @@ from plisse.solve.linear import LinearSolver, Mixed, make_solver
 ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
 BLOCKED = 1e-3  # a step that its filters cut below this is blocked: they are asked by what
 HALVINGS = 40  # the line search gives up after this many
+Refine = Callable[[Floats, Floats], Floats]  # from positions and a direction there to a better one
 
 Taken = tuple[Floats, float, float, int]  # x, objective, step and trials of an accepted step
 
@@ -95,11 +96,11 @@ class Newton:
         *,
         stop: float,
         max_iterations: int,
-        refine: Callable[[Floats, Floats], Floats] | None = None,
+        refine: Refine | None = None,
     ) -> Iterator[Iterate]:
         """Minimises over the free vertices until ‖d‖₂ ≤ stop; the last iterate is marked converged or stalled.
 
-        refine: makes a better direction of the one at x.
+        refine: makes better directions.
 
         The direction that ends the solve is still taken: what a step adds to the speed may be less than the tolerance
         and must not be lost. Yielded arrays are read-only.
