@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.materials import Material
-from plisse.scene.scene import Scene
+from plisse.scene.scene import Scene, Shell
 from plisse.scene.settings import FRICTION_SPEED, choose_lengths, froude_scale
 
 # the barrier's reference pressure as a multiple of the scene's own load per area
@@ -58,11 +59,17 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
     pressure = factor * load
     if scene.time.mode == "dynamic":
         extent = float(np.ptp(geometry.placed, axis=0).max())
-        speed = max(float(np.linalg.norm(shell.velocity)) for shell in scene.shells)
+        speed = max(map(_fastest, scene.shells, geometry.shell_positions))
         speed += min(np.sqrt(2.0 * g * extent), g * scene.time.duration)
         pressure += STOP_FACTOR * heaviest * speed / h
     # without any load: what moves a sheet by dhat in one step
     return pressure if pressure > 0.0 else factor * heaviest * dhat / h**2
+
+
+def _fastest(shell: Shell, x: Floats) -> float:
+    """Speed of a thrown shell's fastest vertex [m/s], at most."""
+    radius = float(np.sqrt(((x - x.mean(axis=0)) ** 2).sum(axis=1).max()))
+    return float(np.linalg.norm(shell.velocity)) + float(np.linalg.norm(np.radians(shell.spin))) * radius
 
 
 def _pull_strain(material: Material) -> float:
