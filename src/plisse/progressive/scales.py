@@ -17,6 +17,7 @@ LOAD_FACTOR = {"static": 200.0, "dynamic": 40.0}
 STOP_FACTOR = 10.0  # the same for the pressure that stops a falling sheet in one step
 PULL_STRAIN = 0.02  # membrane strain that scripted motion is taken to cause,
 PULL_OF_LIMIT = 0.3  # or this part of what a strain limit allows, where that is more: a mat of rubber is wrung hard
+STRONG = 2.0  # an eddy's velocity over its root mean square
 MIDWAY = 0.5  # part of dhat at which the reference pressure is reached
 
 
@@ -51,7 +52,8 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
     load = heaviest * g * len(scene.shells)
     load += max((abs(s.pressure.value) for s in scene.shells if s.pressure), default=0.0)
     if scene.wind is not None:
-        load += 0.5 * scene.wind.air_density * float(np.dot(scene.wind.velocity, scene.wind.velocity))
+        swell = 1.0 + scene.wind.gusts + STRONG * scene.wind.turbulence if scene.time.mode == "dynamic" else 1.0
+        load += 0.5 * scene.wind.air_density * swell**2 * float(np.dot(scene.wind.velocity, scene.wind.velocity))
     if scene.leads:
         # handles and moving colliders load contact through the membrane's tension
         load += max(_pull_strain(m) * m.E * m.thickness for m in materials) / size

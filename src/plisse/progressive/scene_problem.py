@@ -20,6 +20,7 @@ from plisse.core.errors import SceneError
 from plisse.core.mesh import concatenate
 from plisse.core.potential import Past, Potential, frozen
 from plisse.hierarchy.maps import LevelMap
+from plisse.progressive.air import Air
 from plisse.progressive.proxy import Prolonged
 from plisse.progressive.scales import pressure_of_unit_barrier, settle_contact
 from plisse.progressive.shells import ShellModel
@@ -98,6 +99,7 @@ class SceneProblem(Problem):
             level=level,
         )  # fmt: skip
         self._proxy, self._time, self._ease = proxy, 0.0, ease
+        self._air = Air(scene) if Air.blows_unevenly(scene) else None
         self.extra: Sequence[Potential] = ()
         self._contact = self._make_contact(start)
         colliding: list[Shell | Collider] = [*scene.shells, *(c for c in scene.colliders if c.mesh is not None)]
@@ -116,10 +118,14 @@ class SceneProblem(Problem):
 
     def at(self, t: float) -> SceneProblem:
         keyed = self.scene.keyed
-        if all(entry.at(t) == entry.at(self._time) for entry in keyed):
+        same = all(entry.at(t) == entry.at(self._time) for entry in keyed)
+        if same and self._air is None:
             return self
         other, scene, proxy = copy(self), self.scene.at(t), self._proxy
-        other._time, other.model = t, self.model.of(scene)
+        other._time = t
+        if same:
+            return other
+        other.model = self.model.of(scene)
         if proxy is not None and proxy.finer is not None:
             proxy = replace(proxy, finer=Finer(proxy.finer.model.of(scene), proxy.finer.P))
         other.mass = _mass_of(other.model, proxy)
@@ -167,13 +173,14 @@ class SceneProblem(Problem):
         return [Prolonged(self._finer.model.damping([(w, frozen(P(part(x)))) for w, x in past], h), P, own)]
 
     def _wind(self, x: Floats, v: Floats, h: float) -> list[Potential]:
-        own = self.model.wind(x, v, h)
+        air = None if self._air is None else partial(self._air.velocity, t=self._time)
+        own = self.model.wind(x, v, h, air=air)
         if own is None:
             return []
         if self._finer is None:
             return [own]
         P, part = self._finer.P, self.bodies.simulated_part
-        fine = self._finer.model.wind(P(part(x)), P.velocity(part(v)), h)
+        fine = self._finer.model.wind(P(part(x)), P.velocity(part(v)), h, air=air)
         assert fine is not None
         return [Prolonged([fine], P, [own])]
 

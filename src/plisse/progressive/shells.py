@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 
@@ -181,13 +181,14 @@ class ShellModel:
         """What resists the strain rates of a step, see `Problem.damping`."""
         return [damped for part in self.elastic if (damped := part.damped(past, h)) is not None]
 
-    def wind(self, x: Floats, v: Floats, h: float) -> WindDrag | None:
-        """The wind's drag, lagged at the start x, v of a step."""
+    def wind(self, x: Floats, v: Floats, h: float, *, air: Callable[[Floats], Floats] | None = None) -> WindDrag | None:
+        """The wind's drag, lagged at the start x, v of a step; air: its velocity at points, if not the same at all."""
         w = self.scene.wind
         if w is None:
             return None
+        wind = np.asarray(w.velocity) if air is None else air(x[self.mesh.triangles].mean(axis=1))
         return WindDrag(
-            self.mesh.triangles, x, v, h, wind=np.asarray(w.velocity), air_density=w.air_density,
+            self.mesh.triangles, x, v, h, wind=wind, air_density=w.air_density,
             drag_normal=w.drag_normal, drag_tangential=w.drag_tangential, law=w.law,
         )  # fmt: skip
 
