@@ -14,7 +14,7 @@ from plisse.progressive.scene_problem import SceneProblem
 from plisse.runs.opening import open_session
 
 SHEET = {"shape": "grid", "width": 0.4, "height": 0.4, "resolution": 4, "material": "cotton"}
-RNG = np.random.default_rng(5)
+RNG, ALONG = np.random.default_rng(5), np.array([1.0, 0.0, 0.0])
 
 
 def make_air(*, seed: int = 0, velocity: Any = (3, 0, 0), **wind: Any) -> Air:
@@ -24,7 +24,7 @@ def make_air(*, seed: int = 0, velocity: Any = (3, 0, 0), **wind: Any) -> Air:
 
 def eddies(air: Air, points: Floats, t: float = 0.0) -> Floats:
     """What is left of the velocity (m, 3) [m/s] without a mean wind of 3 m/s along x."""
-    return air.velocity(points, t) - np.array([3.0, 0.0, 0.0])
+    return air.velocity(points, t) - 3.0 * ALONG
 
 
 # --- eddies -----------------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ def test_eddies_are_as_large_as_set() -> None:
     for seed in range(20):
         air = make_air(seed=seed, turbulence=0.2, turbulence_length=length)
         u = eddies(air, here)[:, 0]
-        products += [(u * eddies(air, here + [way, 0, 0])[:, 0]).mean() for way in r]
+        products += [(u * eddies(air, here + way * ALONG)[:, 0]).mean() for way in r]
     correlation = products / products[0]
     assert 0.05 * (correlation.sum() - 0.5) == pytest.approx(length, rel=0.1)
     assert np.interp(0.1 * length, r, correlation) > 0.95 and abs(correlation[-1]) < 0.1
@@ -62,10 +62,10 @@ def test_eddies_drift_with_the_wind_also_where_that_is_keyframed() -> None:
     keys = [{"time": 0, "value": [1, 0, 0]}, {"time": 2, "value": [3, 0, 0]}]
     points = RNG.uniform(-1, 1, (30, 3))
     steady, keyed = make_air(turbulence=0.2), make_air(velocity=keys, turbulence=0.2)
-    assert eddies(steady, points + [6, 0, 0], 2.0) == pytest.approx(eddies(steady, points), abs=1e-12)
+    assert eddies(steady, points + 6 * ALONG, 2.0) == pytest.approx(eddies(steady, points), abs=1e-12)
     # ∫ w dt is 4 m after 2 s, and 7 m after 3 s
     for way, t in ((4, 2.0), (7, 3.0)):
-        assert eddies(keyed, points + [way, 0, 0], t) == pytest.approx(eddies(steady, points), abs=1e-12)
+        assert eddies(keyed, points + way * ALONG, t) == pytest.approx(eddies(steady, points), abs=1e-12)
 
 
 def test_seeds_draw_different_eddies_and_the_same_ones_again() -> None:

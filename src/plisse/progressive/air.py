@@ -16,9 +16,10 @@ STREAM = 1  # of the scene's seed
 class Air:
     """u = (1 + a sin 2πt/T) w + I |w| √(6/n) Σ aₖ cos(k·(x − s) + φ) with the mean wind w(t) and its way s = ∫ w dt.
 
-    a, T: gusts and their period; I: turbulence. Eddies drift with the wind as they are. They have no divergence, aₖ ⊥ k,
-    and every component of their velocity has the mean square (I |w|)². Lengths of k are those of a Gaussian spectrum,
-    directions and phases are drawn from the scene's seed. None of it depends on a mesh: levels feel the same wind.
+    a, T: gusts and their period; I: turbulence. Eddies drift with the wind as they are. They have no divergence, as
+    aₖ ⊥ k, and every component of their velocity has the mean square (I |w|)². Lengths of k are those of a Gaussian
+    spectrum, directions and phases are drawn from the scene's seed. None of it depends on a mesh: all levels feel the
+    same wind.
     """
 
     def __init__(self, scene: Scene) -> None:
