@@ -13,7 +13,7 @@ from plisse.contact.friction import Friction
 from plisse.contact.plane import PlaneContact
 from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Hessian, Potential, Sum
+from plisse.core.potential import Hessian, Past, Potential, Sum
 from plisse.energies.arap import Arap
 from plisse.energies.bending import Bending
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
@@ -149,6 +149,27 @@ def make_membrane(k: float, compression: float) -> Membrane:
     )  # fmt: skip
 
 
+def make_past() -> Past:
+    """Two crumpled states as BDF2 weighs them."""
+    state, rng = crumpled(SHEET, 0.02), np.random.default_rng(17)
+    return (4.0 / 3.0, state(rng)), (-1.0 / 3.0, state(rng))
+
+
+def make_damped(k: float, part: str, compression: float = 1.0) -> Potential:
+    """What resists the rates of an elastic part, with a damping time that differs from place to place."""
+    hinges = part == "bending"
+    E, nu, thickness = (full(SHEET, value, hinges=hinges) for value in (k, 0.3, 1e-2))
+    damping = np.linspace(0.0, 0.1, len(E))
+    elastic: Membrane | Bending | Plate
+    if part == "membrane":
+        elastic = Membrane(SHEET, E=E, nu=nu, thickness=thickness, compression=compression, damping=damping)
+    else:
+        elastic = (Bending if hinges else Plate)(SHEET, E=E, nu=nu, thickness=thickness, damping=damping)
+    damped = elastic.damped(make_past(), 0.02)
+    assert damped is not None
+    return damped
+
+
 def make_elastic(mesh: Mesh, k: float) -> list[Potential]:
     membrane = Membrane(mesh, E=full(mesh, k), nu=full(mesh, 0.3), thickness=full(mesh, 1e-3))
     E, nu, thickness = (full(mesh, value, hinges=True) for value in (k, 0.3, 1e-2))
@@ -188,6 +209,14 @@ CASES: dict[str, Case] = {
         ),
         crumpled(SHEET, 0.02), exact_projection=False,
     ),
+    "damped membrane": Case(
+        lambda k: make_damped(k, "membrane"), crumpled(SHEET, 0.02), exact_projection=False
+    ),
+    "damped membrane, compression 0.1": Case(
+        lambda k: make_damped(k, "membrane", 0.1), crumpled(SHEET, 0.02), exact_projection=False
+    ),
+    "damped bending": Case(lambda k: make_damped(k, "bending"), crumpled(SHEET, 0.02), exact_projection=False),
+    "damped plate": Case(lambda k: make_damped(k, "plate"), crumpled(SHEET, 0.02), exact_projection=False),
     "plate": Case(lambda k: make_plate(SHEET, k), crumpled(SHEET, 0.02), exact_projection=False),
     "plate of a pattern": Case(lambda k: make_plate(TUBE, k), crumpled(TUBE, 0.01), exact_projection=False),
     "plate with a clamp": Case(

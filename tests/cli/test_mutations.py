@@ -189,7 +189,13 @@ vertices = 40
 diagonals = "alternating"
 rotate = ["90 deg", "0 deg", "0 deg"]
 velocity = [0, 0, -1]
-material = { density = 100, thickness = 1e-3, E = [{ time = 0, value = "1 MPa" }, { time = 2, value = 2e6 }], nu = 0.2 }
+spin = [0, 0, "10 rpm"]
+[shell.material]
+density = 100
+thickness = 1e-3
+E = [{ time = 0, value = "1 MPa" }, { time = 2, value = 2e6 }]
+nu = 0.2
+damping = "5 ms"
 [[shell.pin]]
 box = [["-46 cm", "-1 cm", "-1 m"], ["-44 cm", "1 cm", "2 m"]]
 [[shell.pin]]
@@ -204,6 +210,10 @@ scale = 0.9
 [wind]
 velocity = [{ time = "0 s", value = ["8 m/s", 0, 0] }, { time = "1 s", value = ["30 km/h", 0, 0] }]
 drag_normal = 1.1
+gusts = "20 %"
+gust_period = "2 s"
+turbulence = 0.1
+turbulence_length = "30 cm"
 [time]
 mode = "dynamic"
 h = "20 ms"

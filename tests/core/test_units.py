@@ -20,6 +20,7 @@ from plisse.core.units import UNITS, as_quantity, length_factor, quote
         ("1 N m^-2", "Pa", 1.0), ("1 N·m⁻²", "Pa", 1.0), ("1 N*m-2", "Pa", 1.0), ("1 kg/m/s2", "Pa", 1.0),
         ("1 bar", "Pa", 1e5), ("1 psi", "Pa", 6894.757293168), ("1 J/m3", "Pa", 1.0),
         ("90 deg", "deg", 90.0), ("90°", "deg", 90.0), ("0.5 turn", "deg", 180.0), (f"{math.pi} rad", "deg", 180.0),
+        ("1 turn/s", "deg/s", 360.0), ("10 rpm", "deg/s", 60.0),
         ("20 ms", "s", 0.02), ("1.5 min", "s", 90.0), ("30 fps", "Hz", 30.0), ("30 1/s", "Hz", 30.0),
         ("36 km/h", "m/s", 10.0), ("1 kn", "m/s", 1852 / 3600), ("9.81 m/s2", "m/s²", 9.81), ("1 g/cm3", "kg/m³", 1e3),
         ("200 gsm", "kg/m²", 0.2), ("200 g/m2", "kg/m2", 0.2), ("30 %", None, 0.3),

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.potentials import SHEET, as_matrix
+from tests.progressive.scenes import equilibrium
 
 from plisse.core.arrays import Floats
 from plisse.core.derivatives import apply_hessian
@@ -245,3 +246,10 @@ def test_wind_through_a_loop_proxy_keeps_its_resultant() -> None:
     assert np.linalg.norm(force.sum(axis=0)) > 0.1
     # what the balance is measured against is near the level's own
     assert part.load(x)[0] == pytest.approx(np.linalg.norm(force, axis=1).sum(), rel=0.3)
+
+
+def test_wind_through_a_loop_proxy_comes_to_rest() -> None:
+    """Near rest the exact Hessian is asked for, also of the wind on the finer mesh."""
+    hung = {**GRID, "material": "cotton", "rotate": [90, 0, 0], "pin": [{"box": [[-9, -9, 0.0], [9, 9, 9]]}]}
+    ladder = make_ladder(hung, prolongation="loop", wind={"velocity": [0.0, 1.0, 0.0]})
+    assert equilibrium(ladder.problem(0)).x[:, 1].max() > 0.01

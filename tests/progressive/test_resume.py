@@ -12,7 +12,8 @@ from plisse.core.state import Checkpoint, State
 from plisse.progressive.scene_problem import SceneProblem
 from plisse.solve.newton import Newton
 
-SHEET = {"shape": "grid", "width": 0.3, "height": 0.3, "resolution": 7}
+DAMPED = {"preset": "cotton", "damping": "5 ms"}
+SHEET = {"shape": "grid", "width": 0.3, "height": 0.3, "resolution": 7, "material": DAMPED}
 BALL = {"shape": "sphere", "radius": 0.1, "subdivisions": 2, "translate": [0, 0, 0]}
 LED = BALL | {"motion": [{"time": 0.0}, {"time": 0.2, "translate": [0.03, 0, 0.03]}]}
 
@@ -41,7 +42,7 @@ def accepted(walk: Any, count: int) -> list[State]:
 @pytest.mark.parametrize("precision", ["double", "mixed"])
 @pytest.mark.parametrize(("mode", "led"), [("static", False), ("euler", True), ("bdf2", True), ("bdf2", False)])
 def test_the_next_steps_are_the_same_to_the_bit(mode: str, led: bool, precision: str) -> None:
-    wind = {"velocity": [0.5, 0, 0]} if led else None
+    wind = {"velocity": [0.5, 0, 0], "gusts": 0.3, "turbulence": 0.3} if led else None
     rest = {"solver": {"precision": precision}} | ({"wind": wind} if wind else {})
     collider = LED if led else BALL
     problem = make_stack(mode, collider, **rest)

@@ -44,6 +44,7 @@ width = 0.3
 height = 0.3
 resolution = {resolution}
 translate = [0, 0, 0.103]
+material = {{ preset = "cotton", damping = "5 ms" }}
 [[shell]]
 name = "upper"
 shape = "grid"
@@ -65,7 +66,7 @@ height = -0.05
 [contact]
 dhat = 2e-3
 """
-WIND = "[wind]\nvelocity = [1, 0, 0]\n"
+WIND = "[wind]\nvelocity = [1, 0, 0]\ngusts = 0.2\nturbulence = 0.2\nturbulence_length = 0.2\n"
 SCENES = {
     "levels": DRAPE,
     "cascadic": DRAPE + 'method = "cascadic"\n',
@@ -74,6 +75,7 @@ SCENES = {
     "stack": STACK.format(resolution=5) + "[hierarchy]\nlevels = 2\n",
     "euler": STACK.format(resolution=6) + '[time]\nmode = "dynamic"\nh = 0.02\nduration = 0.24\n',
     "motion": STACK.format(resolution=4)
+    + WIND
     + '[time]\nmode = "dynamic"\nh = 0.02\nduration = 0.16\n[hierarchy]\nlevels = 2\nconsistency = 0.2\n',
     "bdf2": STACK.format(resolution=6)
     + WIND

@@ -16,6 +16,9 @@ from plisse.core.arrays import Bools, Floats, Ints, Longs
 from plisse.core.mesh import rank_neighbours
 from plisse.kernels import scatter
 
+# weights, which add up to 1, and positions (n, 3) [m] of steps that are known, the last one first
+Past = Sequence[tuple[float, Floats]]
+
 
 @dataclass(frozen=True, eq=False)
 class DenseBlocks:

@@ -24,6 +24,7 @@ UNITS: dict[str, tuple[float, Dimension]] = {
     "h": (3600.0, _TIME),
     "Hz": (1.0, (0, 0, -1, 0)), "fps": (1.0, (0, 0, -1, 0)),
     "deg": (1.0, _ANGLE), "°": (1.0, _ANGLE), "rad": (180.0 / math.pi, _ANGLE), "turn": (360.0, _ANGLE),
+    "rpm": (6.0, (0, 0, -1, 1)),
     "N": (1.0, _FORCE), "mN": (1e-3, _FORCE), "kN": (1e3, _FORCE), "gf": (9.80665e-3, _FORCE),
     "kgf": (9.80665, _FORCE), "lbf": (4.4482216152605, _FORCE),
     "Pa": (1.0, _PRESSURE), "hPa": (100.0, _PRESSURE), "kPa": (1e3, _PRESSURE), "MPa": (1e6, _PRESSURE),

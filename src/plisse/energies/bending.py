@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from plisse.core.arrays import Floats, Ints
 from plisse.core.mesh import Mesh
-from plisse.core.potential import DenseBlocks, Hessian, OuterBlocks, Potential, scatter_vectors
+from plisse.core.potential import DenseBlocks, Hessian, OuterBlocks, Past, Potential, scatter_vectors
 from plisse.kernels import hinge
 
 
@@ -14,11 +16,11 @@ class Bending(Potential):
     """Σ_e k 3‖ē‖²/Ā_e (θ_e − θ̄_e)², k = E τ³ / (24 (1 − ν²)), Ā_e the area of the hinge's two triangles. [Grinspun2003]
 
     Across a seam of the rest shape ‖ē‖² is the mean of both sides', and θ̄ is zero: pieces are sewn together flat.
-    E [Pa], nu, thickness [m] are arrays over hinges. The Hessian with psd is Gauss–Newton, 2 k ∇θ∇θᵀ, which is
-    positive semidefinite and rank one; without psd it is exact.
+    E [Pa], nu, thickness [m] and the damping time η [s] are arrays over hinges. The Hessian with psd is Gauss–Newton,
+    2 k ∇θ∇θᵀ, which is positive semidefinite and rank one; without psd it is exact.
     """
 
-    def __init__(self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats) -> None:
+    def __init__(self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats, damping: Floats | None = None) -> None:
         order = mesh.local_order(mesh.hinges)
         self._hinges: Ints = np.ascontiguousarray(mesh.hinges[order])
         sides = [side[order] for side in mesh.hinge_sides()]
@@ -30,6 +32,15 @@ class Bending(Potential):
         k = (E * thickness**3 / (24.0 * (1.0 - nu**2)))[order]
         self._stiffness = 3.0 * k * (0.5 * sum((edge**2).sum(axis=1) for edge in edges)) / area
         self._rest = rest_angles(mesh)[order]
+        self._damping = None if damping is None else damping[order]
+
+    def damped(self, past: Past, h: float) -> Bending | None:
+        """What resists a change of angles in a step of h [s], None where nothing is damped."""
+        if self._damping is None:
+            return None
+        other = copy(self)
+        other._stiffness, other._rest = self._stiffness * self._damping / h, angles_before(self._hinges, past)
+        return other
 
     def value(self, x: Floats) -> float:
         theta = np.empty(len(self._hinges))
@@ -55,6 +66,15 @@ class Bending(Potential):
 
     def stencils(self) -> tuple[Ints, ...]:
         return (self._hinges,)
+
+
+def angles_before(hinges: Ints, past: Past) -> Floats:
+    """θ [rad] of each hinge at known steps, weighted (q,)."""
+    out, theta = np.zeros(len(hinges)), np.empty(len(hinges))
+    for part, x in past:
+        hinge.angles(x, hinges, theta)
+        out += part * theta
+    return out
 
 
 def rest_angles(mesh: Mesh) -> Floats:

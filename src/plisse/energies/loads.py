@@ -107,9 +107,9 @@ class PressureLoad(Potential):
 class WindDrag(Potential):
     """Drag of moving air on triangles, lagged per step: h/2 Σ A uᵀ (c_n n nᵀ + c_t (I − n nᵀ)) u.
 
-    u = (x̄ − x̄ᵗ)/h − w is the centroid's velocity [m/s] relative to the wind w; normals, areas and, for the quadratic
-    law c = ½ ρ C ‖u⁰‖, speeds are those of the step's start, so the potential is quadratic and convex in x.
-    The linear law has c = ½ ρ C · 1 m/s.
+    u = (x̄ − x̄ᵗ)/h − w is the centroid's velocity [m/s] relative to the wind w, (3,) or of each triangle (m, 3);
+    normals, areas and, for the quadratic law c = ½ ρ C ‖u⁰‖, speeds are those of the step's start, so the potential is
+    quadratic and convex in x. The linear law has c = ½ ρ C · 1 m/s.
     """
 
     def __init__(

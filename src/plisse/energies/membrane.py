@@ -8,8 +8,9 @@ import numpy as np
 
 from plisse.core.arrays import Floats, Ints
 from plisse.core.mesh import Mesh
-from plisse.core.potential import DenseBlocks, Hessian, Potential, scatter_vectors
-from plisse.kernels import relaxed, stretch
+from plisse.core.potential import DenseBlocks, Hessian, Past, Potential, scatter_vectors
+from plisse.energies.strain_rate import StrainRate
+from plisse.kernels import relaxed, strain_rate, stretch
 
 
 def shape_gradients(mesh: Mesh) -> Floats:
@@ -26,7 +27,7 @@ def shape_gradients(mesh: Mesh) -> Floats:
 class Membrane(Potential):
     """W = τ Ā [ μ/2 (tr C − 2 − 2 ln J) + λ/2 (ln J)² ], C = FᵀF, J = √det C; plane-stress Lamé constants.
 
-    E [Pa], nu and thickness [m] are arrays over triangles. [Chen2018], method of [Li2021].
+    E [Pa], nu, thickness [m] and the damping time η [s] are arrays over triangles. [Chen2018], method of [Li2021].
 
     `compression` s in [0, 1], one number or an array over triangles, keeps a part of the resistance to compression, as
     if wrinkles finer than the mesh can have released the rest: s W + (1 − s) Q, with the tension-field envelope Q of
@@ -36,7 +37,14 @@ class Membrane(Potential):
     """
 
     def __init__(
-        self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats, compression: Floats | float = 1.0
+        self,
+        mesh: Mesh,
+        *,
+        E: Floats,
+        nu: Floats,
+        thickness: Floats,
+        compression: Floats | float = 1.0,
+        damping: Floats | None = None,
     ) -> None:
         self._order = order = mesh.local_order(mesh.triangles)
         self._triangles: Ints = np.ascontiguousarray(mesh.triangles[order])
@@ -44,6 +52,7 @@ class Membrane(Potential):
         self._weight = (mesh.triangle_areas * thickness)[order]
         self._mu = (E / (2.0 * (1.0 + nu)))[order]
         self._lam = (E * nu / (1.0 - nu**2))[order]
+        self._damping = None if damping is None else damping[order]
         self._kept: Floats | None = None  # None: the plain model's faster kernels
         self._keep(compression)
 
@@ -60,6 +69,18 @@ class Membrane(Potential):
     @property
     def _constants(self) -> tuple[Ints, Floats, Floats, Floats, Floats]:
         return self._triangles, self._B, self._weight, self._mu, self._lam
+
+    def damped(self, past: Past, h: float) -> StrainRate | None:
+        """What resists a change of strain in a step of h [s], None where nothing is damped.
+
+        What is slack or wrinkled at the step's start resists with as much of its stiffness as it has.
+        """
+        if self._damping is None:
+            return None
+        m = len(self._triangles)
+        T, kept = np.empty((m, 3, 3)), np.ones(m) if self._kept is None else self._kept
+        strain_rate.moduli(past[0][1], self._triangles, self._B, self._mu, self._lam, kept, T)
+        return StrainRate(self._triangles, self._B, self._weight * self._damping / h, T, past)
 
     def value(self, x: Floats) -> float:
         out = np.empty(len(self._triangles))

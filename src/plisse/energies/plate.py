@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import numpy as np
+from copy import copy
+from math import sqrt
 
-from plisse.core.arrays import Bools, Floats, Ints
+import numpy as np
+from scipy.sparse import csr_array
+
+from plisse.core.arrays import Bools, Floats, Ints, Longs
 from plisse.core.mesh import Mesh
-from plisse.core.potential import DenseBlocks, Hessian, OuterBlocks, Potential, scatter_vectors
-from plisse.energies.bending import rest_angles
+from plisse.core.potential import DenseBlocks, Hessian, OuterBlocks, Past, Potential, scatter_vectors
+from plisse.energies.bending import angles_before, rest_angles
 from plisse.energies.curvature import make_curvature
 from plisse.kernels import hinge
 
@@ -23,22 +27,47 @@ class Plate(Potential):
     here φ_s = Σ c (θ − θ̄) over five hinges, with constants of the rest shape that are exact for constant curvature.
     Hence only positions are unknown, and the stiffness converges to the plate's on any mesh.
 
-    E [Pa], nu, thickness [m] are arrays over triangles. held: triangles that cannot bend, as all of their vertices are
-    prescribed; the edge of such a part is a clamp. Seams of the rest shape are sewn together flat. Without psd the
-    Hessian is exact, mostly a product. With psd it is Σ k ∇θ∇θᵀ over hinges, where k is NEAR times the row sum of the
-    absolute values of E's matrix over θ: as sparse as that of hinges, and no less than NEAR times Gauss–Newton's.
+    E [Pa], nu, thickness [m] and the damping time η [s] are arrays over triangles. held: triangles that cannot bend, as
+    all of their vertices are prescribed; the edge of such a part is a clamp. Seams of the rest shape are sewn together
+    flat. Without psd the Hessian is exact, mostly a product. With psd it is Σ k ∇θ∇θᵀ over hinges, where k is NEAR
+    times the row sum of the absolute values of E's matrix over θ: as sparse as that of hinges, and no less than NEAR
+    times Gauss–Newton's.
     """
 
-    def __init__(self, mesh: Mesh, *, E: Floats, nu: Floats, thickness: Floats, held: Bools | None = None) -> None:
+    def __init__(
+        self,
+        mesh: Mesh,
+        *,
+        E: Floats,
+        nu: Floats,
+        thickness: Floats,
+        held: Bools | None = None,
+        damping: Floats | None = None,
+    ) -> None:
         held = np.zeros(len(mesh.triangles), bool) if held is None else held
         D = E * thickness**3 / (12.0 * (1.0 - nu**2))
         order = mesh.local_order(mesh.hinges)
         self._hinges: Ints = np.ascontiguousarray(mesh.hinges[order])
         self._rest = rest_angles(mesh)[order]
-        curvature, bound = make_curvature(mesh, D=D, nu=nu, held=held)
+        self._take_forms(*make_curvature(mesh, D=D, nu=nu, held=held), order)
+        self._viscous: Plate | None = None
+        if damping is not None:
+            self._viscous = copy(self)
+            self._viscous._take_forms(*make_curvature(mesh, D=D * damping, nu=nu, held=held), order)
+
+    def _take_forms(self, curvature: csr_array, bound: Floats, order: Longs) -> None:
         self._curvature = curvature[:, order]
         self._moment = self._curvature.T.tocsr()
         self._near = NEAR * bound[order]
+
+    def damped(self, past: Past, h: float) -> Plate | None:
+        """What resists a change of angles in a step of h [s], None where nothing is damped."""
+        if self._viscous is None:
+            return None
+        other = copy(self._viscous)
+        other._curvature, other._moment = other._curvature / sqrt(h), other._moment / sqrt(h)
+        other._near, other._rest = other._near / h, angles_before(self._hinges, past)
+        return other
 
     def value(self, x: Floats) -> float:
         theta = np.empty(len(self._hinges))

@@ -39,7 +39,7 @@ def _natural_width(log1, mu, lam):
 
 
 @kernel
-def _wrinkled(small, log, mu, lam):
+def wrinkled(small, log, mu, lam):
     """Whether σ₂ < σ₂*, from σ₂² and λ ln J: ∂W/∂σ₂ < 0; for λ < 0 also where W itself turns over, all σ₂ < 1."""
     return mu * (small - 1.0) + log < 0.0 or (lam < 0.0 and small < 1.0)
 
@@ -55,7 +55,7 @@ def _relaxed_energy(x, t, B, weight, mu, lam, kept):
     big, small = squares(c)
     if big <= 1.0:
         return weight * kept * W
-    if not _wrinkled(small, lam * logJ, mu, lam):
+    if not wrinkled(small, lam * logJ, mu, lam):
         return weight * W
     log1 = 0.5 * math.log(big)
     log2 = _natural_width(log1, mu, lam)
@@ -81,7 +81,7 @@ def _relaxed_stress(x, t_index, t, B, weight, mu, lam, kept, out):
     big, small = squares(c)
     if big <= 1.0:
         weight *= kept
-    elif _wrinkled(small, log, mu, lam):
+    elif wrinkled(small, log, mu, lam):
         # Q₁ = μ(σ₁² − σ₂*²)/σ₁ along v₁v₁ᵀ = (C − σ₂² I)/(σ₁² − σ₂²)
         width2 = math.exp(2.0 * _natural_width(0.5 * math.log(big), mu, lam))
         pull = (1.0 - kept) * mu * (1.0 - width2 / big) / (big - small)
@@ -104,7 +104,7 @@ def _relaxed_block(x, t, B, weight, mu, lam, kept, psd, out):
     W11, W12, W22, twist, flip, N1, N2 = membrane_curvature(s1, s2, mu, lam)
     if s1 <= 1.0:
         weight *= kept
-    elif _wrinkled(s2 * s2, lam * math.log(s1 * s2), mu, lam):
+    elif wrinkled(s2 * s2, lam * math.log(s1 * s2), mu, lam):
         big, y = s1 * s1, mu * math.exp(2.0 * _natural_width(math.log(s1), mu, lam))
         # W₁₁ − W₁₂²/W₂₂ at the natural width; Q does not depend on σ₂
         rest = 1.0 - kept

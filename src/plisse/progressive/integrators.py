@@ -9,6 +9,7 @@ from math import sqrt
 
 from plisse.core.arrays import Floats
 from plisse.core.grid import Grid
+from plisse.core.potential import Past
 from plisse.hierarchy.maps import LevelMap
 
 
@@ -18,7 +19,8 @@ class Prediction:
 
     t: time at its end [s]; x_hat: inertial target [m], shape (n, 3); h: effective step of the inertia [s]; base: the
     velocity afterwards is (x − base) / h; x, v: state at its start; motion: displacement to expect [m]. stride: factor
-    on h for the inertia alone. own: x_hat of the level by itself [m], where that is another.
+    on h for the inertia alone. own: x_hat of the level by itself [m], where that is another. past: what base is made
+    of, x alone when not given: rates of whatever depends on positions are (q(x) − Σ w q(xₖ)) / h with its weights w.
     """
 
     t: float
@@ -30,6 +32,7 @@ class Prediction:
     motion: Floats
     stride: float = 1.0
     own: Floats | None = None
+    past: Past = ()
 
 
 class Integrator(ABC):
@@ -90,7 +93,8 @@ class BDF2(Euler):
         last, h = grid.at(level, step - 1), 2.0 * self.h / 3.0
         base = (4.0 * last.x - before.x) / 3.0
         x_hat = base + h * (4.0 * last.v - before.v) / 3.0
-        return Prediction(step * self.h, x_hat, h, base, last.x, last.v, self.h * last.v)
+        past = ((4.0 / 3.0, last.x), (-1.0 / 3.0, before.x))
+        return Prediction(step * self.h, x_hat, h, base, last.x, last.v, self.h * last.v, past=past)
 
 
 INTEGRATORS: dict[str, type[Integrator]] = {"euler": Euler, "bdf2": BDF2}

@@ -16,7 +16,7 @@ from plisse.hierarchy.hierarchy import Hierarchy, Plan, build_hierarchy
 from plisse.hierarchy.maps import LevelMap
 from plisse.progressive.rest import MOST_STRIDE, Rest
 from plisse.progressive.scales import settle_contact
-from plisse.progressive.scene_problem import Extra, Finer, Proxy, SceneProblem
+from plisse.progressive.scene_problem import Extra, Finer, Proxy, SceneProblem, centres_of_mass
 from plisse.progressive.shells import ShellModel
 from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.levels import CURVED
@@ -137,8 +137,16 @@ class Ladder:
         model = self._model(level, kept, gain, room=sum(len(mesh.X) for mesh in geometry.solids))
         return SceneProblem(
             self.scene, geometry, level=level, proxy=proxy, model=model, ease=self._ease(level), start=start,
-            extra=self.extra,
+            centres=self._centres, extra=self.extra,
         )  # fmt: skip
+
+    @cached_property
+    def _centres(self) -> list[Floats] | None:
+        """Where each shell's axis of spin begins, the same on all levels; None where none spins."""
+        if not any(any(shell.spin) for shell in self.scene.shells):
+            return None
+        room = sum(len(mesh.X) for mesh in self.given.solids)
+        return centres_of_mass(self._model(self.hierarchy.given, None, None, room=room), self.given.placed)
 
     def _ease(self, level: int) -> list[float] | None:
         """Part of its compressive stiffness with which each shell of a level begins, None where all begin with theirs.

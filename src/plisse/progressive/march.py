@@ -70,6 +70,8 @@ def march(
         stride, stick = (now.stride, 1.0) if rest is None else (before.stride, before.stick)
         eased = problem if rest is None else problem.eased(rest.eased(before))
         lagged = problem.lagged(now.x, now.v, h, now.motion, stick=stick)
+        if not rests:
+            lagged += problem.damping(now.past or ((1.0, now.x),), now.h)
         target = problem.prescribed(now.x, now.t)
         step = Step(now.x, target, now.x_hat, now.h, now.motion, lagged, stride)
         most = pace.iterations if rest is None else rest.iterations(before)

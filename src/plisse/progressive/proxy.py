@@ -62,7 +62,8 @@ class Prolonged(Potential):
         P, y = self._P, self._prolonged(x)
         hessian, fixed = self._fine.hessian(y, psd=False), tuple(self._fine.stencils())
         if self._operator is None:
-            pattern = Pattern.of(np.ones(P.fine, bool), fixed)
+            # what is lagged has blocks, but no stencils that stay
+            pattern = Pattern.of(np.ones(P.fine, bool), [*fixed, *(block.nodes for block in hessian.blocks)])
             self._operator = pattern, Operator(pattern)
         pattern, operator = self._operator
         values = pattern.assemble(hessian, fixed=fixed)

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from plisse.core.arrays import Floats
 from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.materials import Material
-from plisse.scene.scene import Scene
+from plisse.scene.scene import Scene, Shell
 from plisse.scene.settings import FRICTION_SPEED, choose_lengths, froude_scale
 
 # the barrier's reference pressure as a multiple of the scene's own load per area
@@ -16,6 +17,7 @@ LOAD_FACTOR = {"static": 200.0, "dynamic": 40.0}
 STOP_FACTOR = 10.0  # the same for the pressure that stops a falling sheet in one step
 PULL_STRAIN = 0.02  # membrane strain that scripted motion is taken to cause,
 PULL_OF_LIMIT = 0.3  # or this part of what a strain limit allows, where that is more: a mat of rubber is wrung hard
+STRONG = 2.0  # an eddy's velocity over its root mean square
 MIDWAY = 0.5  # part of dhat at which the reference pressure is reached
 
 
@@ -50,7 +52,8 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
     load = heaviest * g * len(scene.shells)
     load += max((abs(s.pressure.value) for s in scene.shells if s.pressure), default=0.0)
     if scene.wind is not None:
-        load += 0.5 * scene.wind.air_density * float(np.dot(scene.wind.velocity, scene.wind.velocity))
+        swell = 1.0 + scene.wind.gusts + STRONG * scene.wind.turbulence if scene.time.mode == "dynamic" else 1.0
+        load += 0.5 * scene.wind.air_density * swell**2 * float(np.dot(scene.wind.velocity, scene.wind.velocity))
     if scene.leads:
         # handles and moving colliders load contact through the membrane's tension
         load += max(_pull_strain(m) * m.E * m.thickness for m in materials) / size
@@ -58,11 +61,17 @@ def _reference_pressure(scene: Scene, geometry: Geometry, size: float, dhat: flo
     pressure = factor * load
     if scene.time.mode == "dynamic":
         extent = float(np.ptp(geometry.placed, axis=0).max())
-        speed = max(float(np.linalg.norm(shell.velocity)) for shell in scene.shells)
+        speed = max(map(_fastest, scene.shells, geometry.shell_positions))
         speed += min(np.sqrt(2.0 * g * extent), g * scene.time.duration)
         pressure += STOP_FACTOR * heaviest * speed / h
     # without any load: what moves a sheet by dhat in one step
     return pressure if pressure > 0.0 else factor * heaviest * dhat / h**2
+
+
+def _fastest(shell: Shell, x: Floats) -> float:
+    """Speed of a thrown shell's fastest vertex [m/s], at most."""
+    radius = float(np.sqrt(((x - x.mean(axis=0)) ** 2).sum(axis=1).max()))
+    return float(np.linalg.norm(shell.velocity)) + float(np.linalg.norm(np.radians(shell.spin))) * radius
 
 
 def _pull_strain(material: Material) -> float:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,8 +18,9 @@ from plisse.core.arrays import Floats, Ints
 from plisse.core.bodies import Bodies, lay_out
 from plisse.core.errors import SceneError
 from plisse.core.mesh import concatenate
-from plisse.core.potential import Potential, frozen
+from plisse.core.potential import Past, Potential, frozen
 from plisse.hierarchy.maps import LevelMap
+from plisse.progressive.air import Air
 from plisse.progressive.proxy import Prolonged
 from plisse.progressive.scales import pressure_of_unit_barrier, settle_contact
 from plisse.progressive.shells import ShellModel
@@ -58,8 +60,8 @@ class SceneProblem(Problem):
 
     start: positions (n, 3) [m] to continue from; scripted vertices that are elsewhere are moved to their places.
     model: the level's shells, made here when not given. ease: part of its compressive stiffness with which each shell
-    begins, see `eased`. extra: makes further potentials of the finished problem, e.g.
-    forces that no scene file knows.
+    begins, see `eased`. centres: centre of mass of each shell at the start [m], about which it spins, this level's when
+    not given. extra: makes further potentials of the finished problem, e.g. forces that no scene file knows.
     """
 
     def __init__(
@@ -72,6 +74,7 @@ class SceneProblem(Problem):
         model: ShellModel | None = None,
         ease: Sequence[float] | None = None,
         start: Floats | None = None,
+        centres: Sequence[Floats] | None = None,
         extra: Extra | None = None,
     ) -> None:
         self.scene = scene = settle_contact(scene, geometry)
@@ -87,9 +90,7 @@ class SceneProblem(Problem):
         placed = geometry.placed
         x0 = frozen(placed if start is None else start.copy())
         free, scripted = _prescribe(scene, geometry, bodies, placed, x0)
-        v0 = np.zeros((bodies.n, 3))
-        shell_sizes = bodies.sizes[: bodies.simulated]
-        bodies.simulated_part(v0)[:] = np.repeat([shell.velocity for shell in scene.shells], shell_sizes, axis=0)
+        v0 = _throw(scene, bodies, x0, centres_of_mass(model, x0) if centres is None else centres)
         v0[~free] = 0.0
         assert scene.contact.dhat is not None
         super().__init__(
@@ -98,6 +99,7 @@ class SceneProblem(Problem):
             level=level,
         )  # fmt: skip
         self._proxy, self._time, self._ease = proxy, 0.0, ease
+        self._air = Air(scene) if Air.blows_unevenly(scene) else None
         self.extra: Sequence[Potential] = ()
         self._contact = self._make_contact(start)
         colliding: list[Shell | Collider] = [*scene.shells, *(c for c in scene.colliders if c.mesh is not None)]
@@ -116,10 +118,14 @@ class SceneProblem(Problem):
 
     def at(self, t: float) -> SceneProblem:
         keyed = self.scene.keyed
-        if all(entry.at(t) == entry.at(self._time) for entry in keyed):
+        same = all(entry.at(t) == entry.at(self._time) for entry in keyed)
+        if same and self._air is None:
             return self
         other, scene, proxy = copy(self), self.scene.at(t), self._proxy
-        other._time, other.model = t, self.model.of(scene)
+        other._time = t
+        if same:
+            return other
+        other.model = self.model.of(scene)
         if proxy is not None and proxy.finer is not None:
             proxy = replace(proxy, finer=Finer(proxy.finer.model.of(scene), proxy.finer.P))
         other.mass = _mass_of(other.model, proxy)
@@ -158,14 +164,23 @@ class SceneProblem(Problem):
         ]
         return [*(part for parts in rubbing for part in parts), *out]
 
+    def damping(self, past: Past, h: float) -> list[Potential]:
+        """That of the materials."""
+        own = self.model.damping(past, h)
+        if not own or self._finer is None:
+            return own
+        P, part = self._finer.P, self.bodies.simulated_part
+        return [Prolonged(self._finer.model.damping([(w, frozen(P(part(x)))) for w, x in past], h), P, own)]
+
     def _wind(self, x: Floats, v: Floats, h: float) -> list[Potential]:
-        own = self.model.wind(x, v, h)
+        air = None if self._air is None else partial(self._air.velocity, t=self._time)
+        own = self.model.wind(x, v, h, air=air)
         if own is None:
             return []
         if self._finer is None:
             return [own]
         P, part = self._finer.P, self.bodies.simulated_part
-        fine = self._finer.model.wind(P(part(x)), P.velocity(part(v)), h)
+        fine = self._finer.model.wind(P(part(x)), P.velocity(part(v)), h, air=air)
         assert fine is not None
         return [Prolonged([fine], P, [own])]
 
@@ -248,6 +263,22 @@ def _mass_of(model: ShellModel, proxy: Proxy | None) -> Floats:
     out, P, fine = model.mass.copy(), proxy.finer.P.linear, proxy.finer.model
     out[: P.coarse] = P.matrix.T @ fine.mass[: P.fine]
     return out
+
+
+def centres_of_mass(model: ShellModel, x: Floats) -> list[Floats]:
+    """Of each shell at positions x (n, 3) [m]."""
+    return [np.average(x[a:b], axis=0, weights=model.mass[a:b]) for a, b in pairwise(model.starts)]
+
+
+def _throw(scene: Scene, bodies: Bodies, x: Floats, centres: Sequence[Floats]) -> Floats:
+    """Velocities (n, 3) [m/s] at the start: each shell's own, and its spin about its centre."""
+    v = np.zeros((bodies.n, 3))
+    for shell, centre, span in zip(scene.shells, centres, pairwise(bodies.starts), strict=False):
+        own = slice(*span)
+        v[own] = shell.velocity
+        if any(shell.spin):
+            v[own] += np.cross(np.radians(shell.spin), x[own] - centre)
+    return v
 
 
 def lay_out_scene(scene: Scene, geometry: Geometry) -> Bodies:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.mesh import Mesh, concatenate
-from plisse.core.potential import Potential
+from plisse.core.potential import Past, Potential
 from plisse.energies.bending import Bending
 from plisse.energies.loads import Gravity, PressureLoad, WindDrag
 from plisse.energies.membrane import Membrane
@@ -20,6 +20,8 @@ from plisse.scene.materials import BENDINGS
 from plisse.scene.scene import Scene, Shell
 
 LIMIT_STIFFNESS = 0.1  # κ of the strain-limit barrier as a part of the membrane's Young's modulus
+
+Elastic = Membrane | Bending | Plate
 
 
 class ShellModel:
@@ -71,7 +73,8 @@ class ShellModel:
         per_corner = np.repeat(self.mesh.triangle_areas * area_density / 3.0, 3)
         n = self.n + self._room
         self.mass = np.asarray(np.bincount(self.mesh.triangles.ravel(), per_corner, minlength=n), float)
-        self.elastic: list[Potential] = [self._membrane(self._kept), *self._bending(self._stiffer)]
+        self._damps = any(material.damping for shell in scene.shells for material in shell.materials)
+        self.elastic: list[Elastic] = [self._membrane(self._kept), *self._bending(self._stiffer)]
         self.limit = self.strain_limit()
 
     def _take_loads(self, scene: Scene) -> None:
@@ -126,11 +129,14 @@ class ShellModel:
 
     def _membrane(self, compression: Sequence[float]) -> Membrane:
         kept = np.repeat(np.asarray(compression, float), self._counts)
-        return Membrane(self.mesh, E=self.E, nu=self.nu, thickness=self.thickness, compression=kept)
+        damping = self._per_triangle("damping") if self._damps else None
+        return Membrane(
+            self.mesh, E=self.E, nu=self.nu, thickness=self.thickness, compression=kept, damping=damping
+        )  # fmt: skip
 
-    def _bending(self, factor: Sequence[float]) -> list[Potential]:
+    def _bending(self, factor: Sequence[float]) -> list[Elastic]:
         """One potential for the shells of each kind of bending that there is."""
-        parts: list[Potential] = []
+        parts: list[Elastic] = []
         for kind in BENDINGS:
             bends = [shell.material.bending == kind for shell in self.scene.shells]
             if not any(bends):
@@ -142,10 +148,11 @@ class ShellModel:
             E = spread("bending_modulus") * np.repeat(factor, counts)
             E, nu, thickness = (each[some] for each in (E, spread("nu"), spread("thickness")))
             mesh = self.mesh if all(bends) else _part(self.mesh, triangles)
+            damping = spread("damping")[some] if self._damps else None
             parts.append(
-                Bending(mesh, E=E, nu=nu, thickness=thickness)
+                Bending(mesh, E=E, nu=nu, thickness=thickness, damping=damping)
                 if kind == "hinge"
-                else Plate(mesh, E=E, nu=nu, thickness=thickness, held=self._held[triangles])
+                else Plate(mesh, E=E, nu=nu, thickness=thickness, held=self._held[triangles], damping=damping)
             )
         return parts
 
@@ -170,13 +177,18 @@ class ShellModel:
         """Largest principal stretch allowed of each triangle, infinite where there is none, shape (m,)."""
         return self._per_triangle("strain_limit", sharp=True)
 
-    def wind(self, x: Floats, v: Floats, h: float) -> WindDrag | None:
-        """The wind's drag, lagged at the start x, v of a step."""
+    def damping(self, past: Past, h: float) -> list[Potential]:
+        """What resists the strain rates of a step, see `Problem.damping`."""
+        return [damped for part in self.elastic if (damped := part.damped(past, h)) is not None]
+
+    def wind(self, x: Floats, v: Floats, h: float, *, air: Callable[[Floats], Floats] | None = None) -> WindDrag | None:
+        """The wind's drag, lagged at the start x, v of a step; air: its velocity at points, if not the same at all."""
         w = self.scene.wind
         if w is None:
             return None
+        wind = np.asarray(w.velocity) if air is None else air(x[self.mesh.triangles].mean(axis=1))
         return WindDrag(
-            self.mesh.triangles, x, v, h, wind=np.asarray(w.velocity), air_density=w.air_density,
+            self.mesh.triangles, x, v, h, wind=wind, air_density=w.air_density,
             drag_normal=w.drag_normal, drag_tangential=w.drag_tangential, law=w.law,
         )  # fmt: skip
 

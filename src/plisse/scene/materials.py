@@ -43,6 +43,11 @@ class Material(Record):
         'sheet; `"hinge"` is what fabrics were published with, 2 to 4 times as stiff, depending on the mesh',
         BENDINGS, default="plate", shown='the preset\'s; `"plate"` without one',
     )  # fmt: skip
+    damping: float = number(
+        "s", "damping time η: a vibration of f hertz has the damping ratio π f η; resists strain rates and no rigid "
+        "motion, in dynamics only, as statics has no rates; may be keyframed", default=0.0, least=0, keyed=True,
+        why="vibrations would grow",
+    )  # fmt: skip
     strain_limit: float | None = number(
         None, "largest principal stretch; 1.06 allows 6 %, and `true` means the preset's published limit",
         default=None, shown="none", above=1, also=(Flag(),), why="a stretch of 1 is the rest shape",

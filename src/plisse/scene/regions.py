@@ -8,7 +8,7 @@ from plisse.core.record import like, table, word
 from plisse.scene.materials import Material
 from plisse.scene.pins import Selection
 
-VALUES = ("density", "thickness", "E", "nu", "E_bend", "strain_limit")
+VALUES = ("density", "thickness", "E", "nu", "E_bend", "damping", "strain_limit")
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Region(Selection):
     E: float | None = like(Material, "E", "Young's modulus of the membrane in the region")
     nu: float | None = like(Material, "nu", "Poisson's ratio in the region")
     E_bend: float | None = like(Material, "E_bend", "Young's modulus in bending in the region")
+    damping: float | None = like(Material, "damping", "damping time in the region")
     strain_limit: float | bool | None = like(
         Material, "strain_limit", "largest principal stretch of triangles that lie inside of the region; `false`: none"
     )

@@ -54,6 +54,10 @@ class Shell(Record):
         default=None,
     )
     velocity: Vector = three("m/s", "initial velocity of all free vertices; dynamics only", default=(0.0, 0.0, 0.0))
+    spin: Vector = three(
+        "deg/s", "initial angular velocity about the fixed axes, through the shell's centre of mass, in addition to "
+        "`velocity`; dynamics only", default=(0.0, 0.0, 0.0),
+    )  # fmt: skip
     material: Material = table(
         Material, "name of a preset, or a table", default=PRESETS[DEFAULT_MATERIAL], shown=f'`"{DEFAULT_MATERIAL}"`'
     )

@@ -81,10 +81,11 @@ class Newton:
 
     def recall(self, memory: Couplings, free: Bools, fixed: Sequence[Ints]) -> None:
         """Takes up the pattern of an earlier `memory`, if that was of the same free vertices (n,) and stencils."""
+        fixed = _distinct(fixed)
         if memory.mark != _digest(free, fixed):
             return
         base = Pattern.of(free, fixed)
-        self._base, self._fixed, self._mark = base, tuple(fixed), memory.mark
+        self._base, self._fixed, self._mark = base, fixed, memory.mark
         keys = np.sort(np.concatenate([base.keys, memory.keys]))
         self._pattern = Pattern(base.free_index, keys) if len(memory.keys) else base
 
@@ -142,7 +143,7 @@ class Newton:
         return p
 
     def _assemble(self, objective: Sum, hessian: Hessian, x: Floats, free: Bools) -> Floats:
-        fixed = tuple(objective.stencils())
+        fixed = _distinct(objective.stencils())
         same = len(fixed) == len(self._fixed) and all(a is b for a, b in zip(fixed, self._fixed, strict=True))
         if self._base is None or not same or not np.array_equal(self._base.free, free):
             self._base, self._fixed, self._mark = Pattern.of(free, fixed), fixed, ""
@@ -168,7 +169,7 @@ class Newton:
     def matrix(self, objective: Sum, hessian: Hessian) -> tuple[Pattern, Floats]:
         """Pattern and values of another Hessian of the same unknowns; what was factorised stays."""
         assert self._pattern is not None and self._base is not None
-        fixed = tuple(objective.stencils())
+        fixed = _distinct(objective.stencils())
         pattern = self._pattern
         values = pattern.assemble(hessian, fixed=fixed)
         if values is None:
@@ -228,6 +229,11 @@ def search(objective: Sum, x: Floats, p: Floats, value: float, step: float) -> T
 def make_newton(linear: str = "auto", *, precision: str = "auto", threads: int = 1) -> Newton:
     """Newton's method on the named linear solver; linear and precision: as in a scene's [solver]."""
     return Newton(make_solver(linear, precision=precision, threads=threads))
+
+
+def _distinct(stencils: Sequence[Ints]) -> tuple[Ints, ...]:
+    """Each array once: damping has the stencils of what it damps."""
+    return tuple({id(nodes): nodes for nodes in stencils}.values())
 
 
 def _moving(hessian: Hessian, fixed: Sequence[Ints]) -> list[Ints]:

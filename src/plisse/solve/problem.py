@@ -13,7 +13,7 @@ from plisse.contact.touching import ContactPotential
 from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.bodies import Bodies
 from plisse.core.mesh import Mesh
-from plisse.core.potential import Clock, Potential, Sum, frozen
+from plisse.core.potential import Clock, Past, Potential, Sum, frozen
 from plisse.energies.strain_limit import StrainLimit
 
 BALANCE = 0.02  # equilibrium asks for a resultant below this part of the applied load
@@ -74,6 +74,10 @@ class Problem:
 
         motion: the displacement to expect [m]; stick: factor on the slip below which friction sticks.
         """
+        return []
+
+    def damping(self, past: Past, h: float) -> list[Potential]:
+        """Potentials that resist the rates of a step in motion, see `Prediction`: past, and h [s] of its rates."""
         return []
 
     def eased(self, part: float) -> Problem:
