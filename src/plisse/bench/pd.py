@@ -1,0 +1,21 @@
+"""Progressive dynamics: speed of previews, consistency, continuity and stability of levels, damping, windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from plisse.bench.figures import Figure, Part, measure_parts
+from plisse.bench.pd_consistency import measure_consistency, measure_pull
+from plisse.bench.pd_continuity import measure_continuity, measure_stability
+
+PARTS: dict[str, Part] = {
+    "consistency": measure_consistency,
+    "pull": measure_pull,
+    "continuity": measure_continuity,
+    "stability": measure_stability,
+}
+
+
+def measure(threads: int, part: str | None = None) -> tuple[list[Figure], dict[str, Any]]:
+    """All parts, or one of them."""
+    return measure_parts(PARTS, threads, part)
