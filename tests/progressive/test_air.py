@@ -131,3 +131,13 @@ def test_statics_has_the_mean_wind() -> None:
     """Otherwise nothing would come to rest."""
     scene = {"shell": [SHEET], "wind": {"velocity": [3, 0, 0], "gusts": 0.5, "turbulence": 0.5}}
     assert not Air.blows_unevenly(scene_from_dict(scene))
+
+
+@pytest.mark.parametrize("mode", ["dynamic", "static"])
+def test_contact_is_ready_for_gusts_and_eddies(mode: str) -> None:
+    def stiffness(**wind: float) -> float:
+        problem = make_problem(SHEET, wind={"velocity": [30, 0, 0], **wind}, time={"mode": mode})
+        return problem.scene.contact.stiffness or 0.0
+
+    for wind in ({"gusts": 0.5}, {"turbulence": 0.2}):
+        assert stiffness(**wind) > 1.5 * stiffness() if mode == "dynamic" else stiffness(**wind) == stiffness()
