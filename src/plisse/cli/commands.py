@@ -75,6 +75,14 @@ def add_commands(commands: Any) -> None:
     examples.set_defaults(action=_examples)
 
 
+def frame_range(text: str) -> tuple[int | None, int | None]:
+    """From one frame to another, both included; None for the first and the last."""
+    first, colon, last = text.partition(":")
+    if not colon or any(end and not end.isdigit() for end in (first, last)) or not (first or last):
+        raise argparse.ArgumentTypeError(f"must be like 10:20, 10: or :20, not {text!r}")
+    return int(first) if first else None, int(last) if last else None
+
+
 def new_path(text: str) -> Path:
     """Where a command is to write to."""
     try:

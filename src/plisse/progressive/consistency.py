@@ -49,11 +49,12 @@ def compare_levels(ladder: Ladder, states: Mapping[int, Floats], *, threads: int
 
 
 def compare_motions(
-    ladder: Ladder, frame: Callable[[int, int], Floats], steps: Mapping[int, int]
+    ladder: Ladder, frame: Callable[[int, int], Floats], steps: Mapping[int, int], *, begin: int = 0
 ) -> dict[int, LevelMetrics]:
     """Metrics of each level's motion: position errors [m], the mean over all steps that both levels have.
 
-    frame: positions (n, 3) [m], shells first, of a level after a step; steps: how many each level has.
+    frame: positions (n, 3) [m], shells first, of a level after a step; steps: the last one of each level; begin: the
+    first one of all.
     """
     order = sorted(steps)
 
@@ -61,8 +62,8 @@ def compare_motions(
         if coarse == fine:
             return None
         area = np.concatenate([mesh.vertex_areas for mesh in ladder.geometry(fine).shells])
-        P, common = ladder.shell_map(coarse, fine), min(steps[coarse], steps[fine]) + 1
-        pairs = ((P(frame(coarse, step)[: P.coarse]), frame(fine, step)[: P.fine]) for step in range(common))
+        P, common = ladder.shell_map(coarse, fine), range(begin, min(steps[coarse], steps[fine]) + 1)
+        pairs = ((P(frame(coarse, step)[: P.coarse]), frame(fine, step)[: P.fine]) for step in common)
         return float(np.mean([position_error(area, prolonged, x) for prolonged, x in pairs]))
 
     return {

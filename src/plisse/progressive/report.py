@@ -61,7 +61,8 @@ class LevelReport:
     """One level: its last state, the invariants over all of its states, and what it has cost [s].
 
     rest: None where not rest but solver.tol ends the level. unconverged_steps: of a motion, None in statics.
-    missed_keyframes: largest distance of a scripted vertex from its place [m]. history: values of every step by name.
+    begin: number of the step that a motion begins with. missed_keyframes: largest distance of a scripted vertex from
+    its place [m]. history: values of every step by name.
     """
 
     level: int
@@ -73,6 +74,7 @@ class LevelReport:
     converged: bool
     intersections: int
     states_checked: int
+    begin: int = 0
     stalled: bool = False
     residual: float = float("inf")
     rest: RestReport | None = None

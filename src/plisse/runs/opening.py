@@ -9,6 +9,7 @@ from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import load_scene
 from plisse.progressive.scene_problem import Extra
 from plisse.progressive.session import Session
+from plisse.runs.starts import restore_start
 from plisse.runs.store import RunStore
 from plisse.scene.scene import Scene
 
@@ -35,6 +36,7 @@ def open_session(
 def _open_run(store: RunStore, threads: int, extra: Extra | None) -> Session:
     load = partial(load_geometry, base=store.folder)
     session = Session(store.read_scene(), store.read_geometry(), threads=threads, load=load, extra=extra)
+    restore_start(session, store)
     for level in store.levels():
         at = store.read_checkpoint(level)
         if at is not None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from plisse.core.errors import SceneError
 from plisse.core.state import Checkpoint
 from plisse.progressive.report import LevelReport, Report
-from plisse.runs.store import RunSpec, RunStore, StoreError, lock_run
+from plisse.runs.store import RunSpec, RunStore
 from plisse.runs.tally import report_level
+from plisse.runs.writing import StoreError, lock_run
 from plisse.scene.scene import Scene
 
 OPEN = ("dhat", "offset", "stiffness", "friction_speed")  # of contact: chosen from the scene where it leaves them open
