@@ -10,6 +10,7 @@ from tests.runs.test_resume import contents, differences, make_scene, no_picture
 from plisse.cli import main
 from plisse.contact.check import Detector
 from plisse.core.arrays import Floats
+from plisse.export import export_run
 from plisse.runs.opening import open_session
 from plisse.runs.recording import open_recording
 from plisse.runs.store import RunStore
@@ -188,6 +189,54 @@ def test_a_window_of_the_finest_level_is_there_already(tmp_path: Path, capsys: p
     capsys.readouterr()
     assert refine(tmp_path / "out", "--frames", "0:2") == 2
     assert "of its finest level already" in said(capsys)
+
+
+# --- frames from one to another -------------------------------------------------------------------------------------
+
+
+def test_exports_and_reports_of_some_frames(preview: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["export", str(preview), "--format", "ply", "--out"]
+    for frames, numbers in (("4:6", [4, 5, 6]), ("10:", [10, 11, 12]), (":1", [0, 1]), ("11:99", [11, 12])):
+        out = tmp_path / frames.replace(":", "-")
+        assert main([*words, str(out), "--frames", frames, "--level", "0"]) == 0
+        assert sorted(int(path.stem[6:]) for path in out.glob("frame-*.ply")) == numbers
+        about = json.loads((out / "plisse-export.json").read_text())
+        assert about["times"] == pytest.approx([0.02 * number for number in numbers])
+    capsys.readouterr()
+    assert main(["report", str(preview), "--frames", "4:6", "--level", "0"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    log = RunStore(preview).read_steps(0, 6)
+    assert lines[0] == "scene, level 0" and lines[1].split()[0] == "frame"
+    found = [line.split()[:3] for line in lines[2:]]
+    assert found == [[str(k), f"{0.02 * k:.3g}", str(log[k - 1]["newton"] - log[k - 2]["newton"])] for k in (4, 5, 6)]
+    assert main(["report", str(preview), "--level", "0"]) == 0
+    assert "level 0" in capsys.readouterr().out
+
+
+def test_a_film_of_some_frames(preview: Path, tmp_path: Path) -> None:
+    pytest.importorskip("imageio_ffmpeg")
+    small = ["--size", "64x48", "--video", "--level", "0"]
+    assert main(["render", str(preview), *small, "--frames", "4:6", "--out", str(tmp_path / "a.mp4")]) == 0
+    assert export_run(preview, tmp_path / "b.mp4", frames=(None, 5), size=(64, 48)).frames == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["render", "--frames", "4:6"], "--frames applies only to video: add --video"),
+        (["export", "--out", "x.obj", "--frames", "4:6", "--frame", "2"], "choose one of them"),
+        (["export", "--out", "x.obj", "--frames", "40:60"], "There are no frames 40 to 60: level 0"),
+        (["report", "--frames", "40:"], "level 0 of"),
+        (["report", "--frames", "4:", "--html"], "choose one of them"),
+        (["report", "--level", "2"], "There is no level 2 in the report: it has level 0"),
+    ],
+)
+def test_frames_that_make_no_sense_are_one_sentence(
+    preview: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str
+) -> None:
+    capsys.readouterr()
+    assert main([words[0], str(preview), *words[1:]]) == 2
+    assert says in said(capsys)
 
 
 # --- longer ---------------------------------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ def export_run(
     format: str | None = None,
     level: int | None = None,
     frame: int | None = None,
+    frames: tuple[int | None, int | None] | None = None,
     floors: bool | None = None,
     animated: bool | None = None,
     fps: float | None = None,
@@ -59,8 +60,9 @@ def export_run(
     """Writes a run to a file or a folder of files.
 
     format: by default, the one that belongs to the suffix of `out`; a name without a suffix gets that of the format.
-    level: by default, the finest that has frames. frame: only this one (−1: the last). floors: half-spaces as large
-    squares, by default in USD, Alembic and GLB. animated: GLB as morph targets instead of one frame. fps: frames per
+    level: by default, the finest that has frames. frame: only this one (−1: the last). frames: only those from one to
+    another, both included; None for the first, and the last. floors: half-spaces as large squares, by default in USD,
+    Alembic and GLB. animated: GLB as morph targets instead of one frame. fps: frames per
     second of a video; size: its width and height in pixels. smooth: the shells in a smooth view, marked as such.
     mechanics: USD and PLY with strain, stress and curvature of the shells' triangles and the contact forces on their
     vertices. progress: called with the number of frames done and of all.
@@ -80,11 +82,15 @@ def export_run(
         check_folder(out)
     if animated and frame is not None:
         raise SceneError("--animated writes all frames and --frame only one: choose one of them.")
+    if frame is not None and frames is not None:
+        raise SceneError("--frame is one frame and --frames are several: choose one of them.")
     if mechanics and smooth:
         raise SceneError("--mechanics is about the level itself, not about a smooth view of it: leave out --smooth.")
     recording = open_recording(folder, level)
     if frame is not None:
         recording = recording.only(frame)
+    if frames is not None:
+        recording = recording.between(*frames)
     if smooth:
         recording = recording.smoothed()
     if single:

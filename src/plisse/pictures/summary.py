@@ -101,6 +101,16 @@ def _columns(levels: Sequence[LevelReport]) -> list[str]:
     return align(table)
 
 
+def list_frames(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each frame, from the lines of the log of steps."""
+    names = ("frame", "time", "newton", "residual", "energy", "contacts", "seconds")
+    table = [["frame", "time [s]", "Newton iterations", "residual [m/s]", "energy [J]", "contacts", "took [s]"]]
+    for line in lines:
+        whole = ("frame", "newton", "contacts")
+        table.append([f"{line[name]:,}" if name in whole else _number(line[name]) for name in names])
+    return align(table)
+
+
 def _forces(level: LevelReport) -> list[str]:
     """What the last level's pins and colliders bear, and how its shells are strained."""
     if level.mechanics is None:

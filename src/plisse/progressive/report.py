@@ -150,6 +150,14 @@ class Report:
                 f"The report was written by another version of plisse ({error}): run the scene again."
             ) from None
 
+    def of_level(self, number: int) -> Report:
+        """What it says of one level."""
+        chosen = tuple(level for level in self.levels if level.level == number)
+        if not chosen:
+            has = ", ".join(str(level.level) for level in self.levels)
+            raise SceneError(f"There is no level {number} in the report{f': it has level {has}' if has else ''}.")
+        return replace(self, levels=chosen)
+
     def with_metrics(self, metrics: Mapping[int, LevelMetrics]) -> Report:
         """The same with what is known of the distances between levels."""
         return replace(self, levels=tuple(replace(level, metrics=metrics[level.level]) for level in self.levels))

@@ -113,6 +113,18 @@ class Recording:
             else:
                 yield x[body.first : body.last]
 
+    def between(self, first: int | None, last: int | None) -> Recording:
+        """The recording from one frame, or the first, to another, or the last, both included."""
+        first, last = self.numbers[0] if first is None else first, self.numbers[-1] if last is None else last
+        chosen = [k for k, number in enumerate(self.numbers) if first <= number <= last]
+        if not chosen:
+            raise SceneError(
+                f"There are no frames {first} to {last}: level {self.level} of {self.folder} has frames "
+                f"{self.numbers[0]} to {self.numbers[-1]}."
+            )
+        numbers = tuple(self.numbers[k] for k in chosen)
+        return replace(self, numbers=numbers, times=self.times[chosen], simulated=self.simulated[chosen])
+
     def only(self, number: int) -> Recording:
         """The recording of one frame alone, at time 0; −1 is the last."""
         number = self.numbers[-1] if number == -1 else number
