@@ -93,11 +93,14 @@ def _check_shells(store: RunStore, session: Session, level: int, before: Bodies,
             f"--from {source} has the shells {', '.join(theirs)}, but the scene has {', '.join(ours)}: name the same "
             "ones in the same order."
         )
+    remedy = "shells keep their meshes"
+    if session.scene.hierarchy.kind == "decimation" and level < session.finest:
+        remedy += ", and pins, regions and hierarchy.levels, which shape their levels, stay as they are"
     for name, size in ours.items():
         if size != theirs[name]:
             raise SceneError(
                 f"--from {source} has {theirs[name]:,} vertices of {name} on level {level}, but the scene has {size:,}"
-                ": shells keep their meshes."
+                f": {remedy}."
             )
     mesh = read_frame_mesh(store.folder / f"level-{level}" / "mesh.npz")
     shells = np.concatenate(
@@ -107,4 +110,4 @@ def _check_shells(store: RunStore, session: Session, level: int, before: Bodies,
         ]
     )
     if not np.array_equal(mesh.triangles[mesh.body[mesh.triangles[:, 0]] < mesh.shells], shells):
-        raise SceneError(f"--from {source} has other triangles than the scene's shells: shells keep their meshes.")
+        raise SceneError(f"--from {source} has other triangles than the scene's shells on level {level}: {remedy}.")
