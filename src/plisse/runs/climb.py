@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from plisse.core.arrays import Floats
-from plisse.core.potential import frozen
 from plisse.core.state import Checkpoint, State
 from plisse.core.version import __version__
 from plisse.pictures.page import make_page
@@ -73,8 +72,7 @@ class Run:
         at = self.kept.get(level)
         if at is None or not self.begin <= step <= at.state.step:
             return None
-        x, v = (self.store.read_frame(level, step, what) for what in ("frame", "velocity"))
-        return State(level, step, step * self.session.scene.time.step, frozen(x), v)
+        return self.store.read_state(level, step, self.session.scene.time.step)
 
     # --- levels -----------------------------------------------------------------------------------------------------
 

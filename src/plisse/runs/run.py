@@ -153,10 +153,14 @@ def refine_session(
     *,
     to_level: int | None = None,
     check_every: int = 10,
+    fresh: bool = False,
     progress: TextIO | None = None,
     quiet: bool = False,
 ) -> Report:
-    """Climbs from where the folder stands, or else from the state that the session has of level 0."""
+    """Climbs from where the folder stands, or else from the state that the session has of level 0.
+
+    fresh: what the folder has of coarser levels was made for this run.
+    """
     last = session.finest if to_level is None else to_level
     stands = max(store.levels(), default=0)
     if not stands <= last <= session.finest:
@@ -166,7 +170,7 @@ def refine_session(
     _check_levels(session, stands, last)
     line = _live_line(session, progress, quiet=quiet)
     run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
-    return _carry_out(run, 0, last, going_on=bool(store.levels()), line=line, progress=progress)
+    return _carry_out(run, 0, last, going_on=bool(store.levels()) and not fresh, line=line, progress=progress)
 
 
 def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_size: bool) -> None:

@@ -277,6 +277,11 @@ class RunStore:
         """Positions (n, 3) [m] of one frame, or velocities (n, 3) [m/s]."""
         return read_frame(self.folder / self.frame_name(level, number, what))
 
+    def read_state(self, level: int, step: int, h: float) -> State:
+        """The state of a motion's level after a step of h [s], where every step has a frame."""
+        x, v = (self.read_frame(level, step, what) for what in ("frame", "velocity"))
+        return State(level, step, step * h, frozen(x), v)
+
     def time_of(self, level: int, number: int) -> float:
         """Time [s] of a frame of a level, which must be there."""
         known, at = self.frames(level), self.read_checkpoint(level)

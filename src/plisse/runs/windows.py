@@ -72,6 +72,12 @@ def refine_window(folder: str | Path, window: Window, *, threads: int, **options
         return refine_run(own, threads=threads, **options)
     store = RunStore.open(folder)
     scene, spec, geometry = store.read_scene(), store.read_spec(), store.read_geometry()
+    finest, to_level = scene.hierarchy.count - 1, options.get("to_level")
+    if to_level is not None and not window.level < to_level <= finest:
+        raise SceneError(
+            f"--to-level {to_level}: {folder} has these frames up to level {window.level} of 0 to {finest}; choose "
+            "a finer one that there is."
+        )
     scene = replace(scene, time=replace(scene.time, duration=window.last * scene.time.step))
     session = Session(scene, geometry, threads=threads)
     # a window from the scene's own start on is the beginning of the whole refinement
@@ -81,11 +87,10 @@ def refine_window(folder: str | Path, window: Window, *, threads: int, **options
         for level in range(window.level + 1):
             _copy_level(store, made, level, window, begin=session.begin)
 
-    # what is there of it, the coarser levels, is done
-    fresh = RunSpec(__version__, "done", threads, 0, spec.open, base=spec.base, begin=session.begin)
+    begun = RunSpec(__version__, "running", threads, 0, spec.open, base=spec.base, begin=session.begin)
     with lock_run(own):
-        made = RunStore.create(own, scene_to_dict(session.scene), geometry, fresh, fill=fill)
-        return refine_session(session, made, **options)
+        made = RunStore.create(own, scene_to_dict(session.scene), geometry, begun, fill=fill)
+        return refine_session(session, made, fresh=True, **options)
 
 
 def _copy_level(store: RunStore, made: RunStore, level: int, window: Window, *, begin: int | None) -> None:
