@@ -48,7 +48,7 @@ class Session:
     ) -> None:
         self.ladder = Ladder.of(scene, geometry, extra=extra)
         self.threads, self._load = threads, load
-        self.grid = self._empty_grid()
+        self.grid = _empty_grid(self.ladder)
         self.begin: int | None = None
         self.newton: Newton
         self.clock: Clock
@@ -138,7 +138,7 @@ class Session:
         state = self._changeable(scene, step)
         ladder = self.ladder.changed(scene, self._load(scene))
         before, after = (lay_out_scene(each.scene, each.geometry(0)) for each in (self.ladder, ladder))
-        moves, grid = self.is_dynamic, self._empty_grid()
+        moves, grid = self.is_dynamic, _empty_grid(ladder)
 
         def relaid(old: State) -> State:
             fresh = ladder.geometry(0).placed
@@ -183,10 +183,6 @@ class Session:
     @property
     def is_dynamic(self) -> bool:
         return self.scene.time.mode == "dynamic"
-
-    def _empty_grid(self) -> Grid:
-        """A grid that keeps what finer levels look back at."""
-        return Grid(depth=np.inf) if self.is_dynamic and self.finest > 0 else Grid()
 
     def _known(self, level: int) -> int:
         if not 0 <= level <= self.finest:
@@ -359,3 +355,8 @@ class Session:
         integrator = self._motion(level) if self.is_dynamic else self._statics(problem)
         placed, rest = start is not None, self.ladder.rest()
         yield from self._march(problem, integrator, rest=rest, last=last, placed=placed, resumed=True)
+
+
+def _empty_grid(ladder: Ladder) -> Grid:
+    """A grid that keeps what finer levels look back at."""
+    return Grid(depth=np.inf) if ladder.scene.time.mode == "dynamic" and ladder.finest > 0 else Grid()

@@ -88,13 +88,13 @@ def run_scene(
         if going_on:
             spec = check_unchanged(store, scene, geometry, source)
             restore_start(session, store)
-            if run_as is not scene:
-                _lengthen(store, session, scene, geometry, progress)
             if spec.first != first:
                 raise SceneError(
                     f"{out} is a run of level {spec.first} only: continue it with --to-level {spec.first}, or "
                     "choose another --out."
                 )
+            if run_as is not scene:
+                _lengthen(store, session, scene, geometry, progress)
         else:
             left_open = tuple(name for name in OPEN if getattr(scene.contact, name) is None)
             spec = RunSpec(
