@@ -14,7 +14,7 @@ from tests.runs.test_resume import no_pictures
 
 from plisse.cli import main
 from plisse.core.errors import SceneError
-from plisse.runs.store import lock_run
+from plisse.runs.writing import lock_run
 
 __all__ = ["desk", "no_pictures"]  # fixtures
 

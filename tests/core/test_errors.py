@@ -15,7 +15,7 @@ import pytest
 import plisse
 from plisse.core.errors import IntersectionError, SceneError
 from plisse.loading.scene_table import inside
-from plisse.runs.store import StoreError
+from plisse.runs.writing import StoreError
 
 EXAMPLES: list[SceneError] = [
     SceneError("A scene needs a shell."),

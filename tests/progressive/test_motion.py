@@ -1,5 +1,6 @@
 """Motions on several levels: what errors grow to, what all levels share, and that each follows the one below."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,14 @@ from tests.progressive.scenes import NO_CONTACT
 
 from plisse.contact.check import Detector
 from plisse.core.arrays import Floats
+from plisse.core.errors import SceneError
 from plisse.core.grid import Grid
 from plisse.core.potential import Clock
 from plisse.core.state import State
 from plisse.hierarchy.maps import LinearMap
 from plisse.kernels.threads import use_threads
 from plisse.loading.scene_table import scene_from_dict
+from plisse.progressive.events import Event
 from plisse.progressive.integrators import BDF2, CARRIED, Carried, Euler, Integrator, VelProBDF2
 from plisse.progressive.march import Pace, march
 from plisse.progressive.session import Session
@@ -285,6 +288,56 @@ def test_steps_by_themselves_end_where_the_level_below_does() -> None:
     drift(grid, Euler(H), 0, 5)
     drift(grid, CARRIED["vertical"](H, alike), 1, 5)
     assert all(np.array_equal(grid.at(1, t).x, grid.at(0, t).x) for t in range(2, 7))
+
+
+# --- changes on the way -----------------------------------------------------------------------------------------------
+
+
+def test_a_change_takes_a_motion_back_to_the_changed_step() -> None:
+    session = open_session(scene_from_dict(table(**DROP)), threads=1)
+    for _ in session.preview():
+        pass
+    before = course(session, 0)
+    for state in session.refine():
+        if state.level == 1 and state.accepted and state.step == 3:
+            break
+    scene = replace(session.scene, gravity=(0.0, 0.0, 3.0), colliders=session.scene.colliders[1:])
+    session.change(scene, step=5)
+    # what came before stays, what comes after and what is finer is dropped
+    assert session.grid.levels == [0] and [state.step for state in session.grid.states(0)] == list(range(6))
+    n = session.ladder.problem(0).bodies.n_simulated
+    assert all(np.array_equal(session.grid.at(0, t).x[:n], before[t][:n]) for t in range(6))
+    states = [state for state in session.preview() if state.accepted]
+    assert [state.step for state in states] == list(range(6, session.scene.time.steps + 1))
+    # v + g t from there on, now that nothing is in the way
+    first, h = session.grid.at(0, 5), session.scene.time.step
+    fall = np.average(states[1].x[:n] - first.x[:n], axis=0, weights=session.ladder.problem(0).mass[:n])
+    moved = np.average(2.0 * h * first.v[:n], axis=0, weights=session.ladder.problem(0).mass[:n])
+    assert fall == pytest.approx(moved + 3.0 * h * h * np.array([0.0, 0.0, 3.0]), abs=1e-4)
+    finer = [state for state in session.refine() if state.accepted]
+    assert [state.step for state in finer] == [state.step for state in states]
+    assert session.grid.states(1)[0].step == 5 and session.grid.states(1)[0].time == pytest.approx(5 * h)
+
+
+def test_a_change_of_a_motion_that_does_not_fit_changes_nothing() -> None:
+    session = open_session(scene_from_dict(table(time={"duration": 0.06})), threads=1)
+    with pytest.raises(SceneError, match="no motion has been previewed"):
+        session.change(session.scene, step=1)
+    for _ in session.preview():
+        pass
+    scene, heard = session.scene, list[Event]()
+    session.listen(heard.append)
+    for other, step, says in (
+        (scene, 9, "no state of level 0 after step 9 to change: known are steps 0 to 3"),
+        (replace(scene, time=replace(scene.time, h=0.01)), 2, "time.h of a motion, cannot be changed"),
+        (replace(scene, time=replace(scene.time, mode="static")), None, "time.mode"),
+    ):
+        with pytest.raises(SceneError, match=says):
+            session.change(other, step=step)
+    assert session.scene is scene and not heard
+    # without a step it goes on from the last one
+    session.change(replace(scene, time=replace(scene.time, duration=0.1)))
+    assert [state.step for state in session.preview() if state.accepted] == [4, 5]
 
 
 def test_a_scene_can_ask_for_every_way() -> None:

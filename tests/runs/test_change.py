@@ -102,7 +102,7 @@ POST = "collider.1={shape='sphere', name='post', radius=0.1, subdivisions=2, tra
         ("shell.vertices=90", ["meshes", "start again"]),
         ("collider.7=", ["there is only entry 0"]),
         ("wind=", ["not there"]),
-        ("time.mode=dynamic", ["a motion cannot be changed on the way", "start another run"]),
+        ("time.mode=dynamic", ["time.mode cannot be changed on the way", "start another run"]),
     ],
 )
 def test_what_does_not_fit_is_refused_and_nothing_is_lost(

@@ -168,6 +168,37 @@ def test_a_run_that_is_killed_ends_where_it_would_have_ended(
         assert differences(contents(copy), expected) == [], copy.name
 
 
+@pytest.mark.parametrize("moments", [4, pytest.param(20, marks=pytest.mark.slow)])
+def test_a_motion_can_be_killed_anywhere_on_its_grid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moments: int
+) -> None:
+    """On any step of any of its two levels, before or after any of the files that belong to it."""
+    text = SCENES["motion"].replace("duration = 0.16", "duration = 0.08")
+    scene, whole, out = make_scene(tmp_path, text), tmp_path / "whole", tmp_path / "out"
+    files = 0
+
+    def count(number: int) -> bool:
+        nonlocal files
+        files = number
+        return False
+
+    with monkeypatch.context() as patch:
+        take_snapshots(patch, count, whole, tmp_path)
+        assert run(scene, whole) == 0
+    # the first files make the folder a run
+    chosen = np.random.default_rng(2).choice(np.arange(4, files + 1), moments, replace=False)
+    with monkeypatch.context() as patch:
+        copies = take_snapshots(patch, set(chosen.tolist()).__contains__, out, tmp_path)
+        assert run(scene, out) == 0
+    expected, levels = contents(whole), set()
+    assert len(copies) == moments and differences(contents(out), expected) == []
+    for copy in copies:
+        levels.add(len(RunStore(copy).levels()))
+        assert run(scene, copy, "--resume") == 0
+        assert differences(contents(copy), expected) == [], copy.name
+    assert {1, 2} <= levels
+
+
 def test_what_was_not_complete_is_dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     scene, whole = make_scene(tmp_path, SCENES["euler"]), tmp_path / "whole"
     with monkeypatch.context() as patch:

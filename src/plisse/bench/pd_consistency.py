@@ -47,8 +47,12 @@ def measure_consistency(threads: int) -> tuple[list[Figure], dict[str, Any]]:
         noise = measure_apart(session, run_direct(nudged(scene), threads), alone[1])
         tell(f"{case.name}: {1e3 * ours.positions:.2f} mm, direct {1e3 * theirs.positions:.2f} mm")
         figures += [
-            Figure(f"{case.name}: mean distance, direct / ours", theirs.positions / ours.positions, case.nearer, "higher"),
-            Figure(f"{case.name}: centres of mass, direct / ours", theirs.centres / ours.centres, case.nearer, "higher"),
+            Figure(
+                f"{case.name}: mean distance, direct / ours", theirs.positions / ours.positions, case.nearer, "higher"
+            ),
+            Figure(
+                f"{case.name}: centres of mass, direct / ours", theirs.centres / ours.centres, case.nearer, "higher"
+            ),
             Figure(f"{case.name}: kinetic energy, relative", ours.kinetic, 0.1),
             Figure(f"{case.name}: intersections", float(sum(course.crossings for course in courses)), 0.0),
             Figure(f"{case.name}: stretch over the limit", max(course.stretch for course in courses), 1.0),
@@ -77,7 +81,9 @@ def measure_pull(threads: int) -> tuple[list[Figure], dict[str, Any]]:
         Figure("largest rise of d with w, mm", 1e3 * rises[0], 0.0),
         Figure("largest rise of the enrichment with w, mm", 1e3 * rises[1], 0.0),
     ]
-    return figures, {f"w = {w:g}: d, enrichment [mm]": [1e3 * v for v in each] for w, each in zip(PULLS, found, strict=True)}
+    return figures, {
+        f"w = {w:g}: d, enrichment [mm]": [1e3 * v for v in each] for w, each in zip(PULLS, found, strict=True)
+    }
 
 
 def _split(session: Session, coarse: Course, fine: Course) -> tuple[float, float]:

@@ -28,6 +28,13 @@ def add_commands(commands: Any) -> None:
 
     report = commands.add_parser("report", help="print the state of a run as a table")
     report.add_argument("run", type=Path, help="folder of a run")
+    report.add_argument("--level", type=int, metavar="K", help="only this level")
+    report.add_argument(
+        "--frames",
+        type=frame_range,
+        metavar="A:B",
+        help="a line for each of these frames of a level, the finest by default",
+    )
     report.add_argument("--html", action="store_true", help="write a page with pictures and plots instead")
     report.add_argument("--out", type=new_path, metavar="FILE", help="where to write the page (default: into the run)")
     report.set_defaults(action=_report)
@@ -37,6 +44,7 @@ def add_commands(commands: Any) -> None:
     what = render.add_mutually_exclusive_group()
     what.add_argument("--frame", type=int, metavar="N", help="number of a frame (default: the last)")
     what.add_argument("--video", action="store_true", help="a video of all frames")
+    render.add_argument("--frames", type=frame_range, metavar="A:B", help="video only: from frame A to frame B")
     render.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
     render.add_argument("--all-levels", action="store_true", help="video only: all levels side by side")
     render.add_argument("--smooth", action="store_true", help="a smooth view of a coarse level, marked as such")
@@ -51,6 +59,7 @@ def add_commands(commands: Any) -> None:
     export.add_argument("--format", choices=EXPORTS, help="default: the one that belongs to the suffix")
     export.add_argument("--level", type=int, metavar="K", help="level (default: the finest that has frames)")
     export.add_argument("--frame", type=int, metavar="N", help="only this frame; -1 is the last")
+    export.add_argument("--frames", type=frame_range, metavar="A:B", help="only frames A to B")
     export.add_argument("--animated", action="store_true", default=None, help="glb: all frames as morph targets")
     export.add_argument("--smooth", action="store_true", help="a smooth view of a coarse level, marked as such")
     export.add_argument(
@@ -74,6 +83,14 @@ def add_commands(commands: Any) -> None:
         "--out", type=new_path, default=Path(), metavar="DIR", help="folder to copy to (default: here)"
     )
     examples.set_defaults(action=_examples)
+
+
+def frame_range(text: str) -> tuple[int | None, int | None]:
+    """From one frame to another, both included; None for the first and the last."""
+    first, colon, last = text.partition(":")
+    if not colon or any(end and not end.isdigit() for end in (first, last)) or not (first or last):
+        raise argparse.ArgumentTypeError(f"must be like 10:20, 10: or :20, not {text!r}")
+    return int(first) if first else None, int(last) if last else None
 
 
 def new_path(text: str) -> Path:
@@ -148,6 +165,21 @@ def _report(options: argparse.Namespace) -> int:
 
     RunStore.open(options.run)
     report = read_report(options.run)
+    if options.level is not None:
+        report = report.of_level(options.level)
+    if options.frames:
+        if options.html or options.out:
+            raise SceneError("--frames prints a line for each frame, the page has plots of all: choose one of them.")
+        if not report.levels:
+            raise SceneError(f"{options.run} has no frames yet: run the scene first.")
+        from plisse.pictures.summary import list_frames
+        from plisse.runs.report import read_frames
+
+        level = report.levels[-1].level
+        print(
+            f"{report.scene}, level {level}", *list_frames(read_frames(options.run, level, *options.frames)), sep="\n"
+        )
+        return 0
     if options.html or options.out:
         from plisse.pictures.page import write_page
 
@@ -166,6 +198,8 @@ def _render(options: argparse.Namespace) -> int:
         for name, given in (("--fps", options.fps is not None), ("--all-levels", options.all_levels)):
             if given:
                 raise SceneError(f"{name} applies only to video: add --video.")
+        if options.frames is not None:
+            raise SceneError("--frames applies only to video: add --video, or draw one frame with --frame N.")
         from plisse.export.picture import write_picture
 
         path, said = write_picture(
@@ -189,6 +223,7 @@ def _render(options: argparse.Namespace) -> int:
             out,
             level=options.level,
             all_levels=options.all_levels,
+            frames=options.frames,
             fps=options.fps,
             size=options.size,
             smooth=options.smooth,
@@ -208,6 +243,7 @@ def _export(options: argparse.Namespace) -> int:
             format=options.format,
             level=options.level,
             frame=options.frame,
+            frames=options.frames,
             floors=options.floors,
             animated=options.animated,
             fps=options.fps,

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from plisse.cli.commands import add_commands, new_path, showing_intersections
+from plisse.cli.commands import add_commands, frame_range, new_path, showing_intersections
 from plisse.cli.hierarchy import add_hierarchy
 from plisse.core.errors import SceneError, counted
 from plisse.core.version import __version__
@@ -47,6 +47,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--preview-only", action="store_true", help="run only level 0")
     run.add_argument("--to-level", type=_level, metavar="K", help="the finest level to run")
+    run.add_argument(
+        "--from", dest="source", metavar="RUN:FRAME",
+        help="begin a motion with the positions and velocities of this frame of another run, at its time",
+    )  # fmt: skip
     old = run.add_mutually_exclusive_group()
     old.add_argument("--resume", action="store_true", help="continue the run that the folder holds, if any")
     old.add_argument("--overwrite", action="store_true", help="replace the run that the folder holds")
@@ -68,6 +72,10 @@ def build_parser() -> argparse.ArgumentParser:
     refine.add_argument(
         "--frame", type=_level, action="append", default=[], metavar="N",
         help="refine this frame of the preview instead of its end, as a run of its own in RUN/frame-N; may be repeated",
+    )  # fmt: skip
+    refine.add_argument(
+        "--frames", type=frame_range, metavar="A:B",
+        help="refine only frames A to B of a motion, as a run of its own in RUN/frames-A-B",
     )  # fmt: skip
     refine.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE",
@@ -215,6 +223,7 @@ def _run(options: argparse.Namespace) -> int:
             check_every=options.check_every,
             resume=options.resume,
             overwrite=options.overwrite,
+            source=options.source,
             any_size=options.yes,
             progress=sys.stderr,
             quiet=options.quiet,
@@ -227,16 +236,22 @@ def _refine(options: argparse.Namespace) -> int:
     with _interruptions_held():
         from plisse.runs.frames import frame_folder, refine_frame
         from plisse.runs.run import refine_run
+        from plisse.runs.windows import find_window, refine_window
     common = {
         "threads": options.threads, "to_level": options.to_level, "check_every": options.check_every,
         "progress": sys.stderr, "quiet": options.quiet,
     }  # fmt: skip
-    if options.frame:
+    if options.frame or options.frames:
+        asked, what = ("--frame", "a frame") if options.frame else ("--frames", "frames")
         given = [name for name in ("rest", "tol", "levels", "set") if getattr(options, name)]
+        given += ["frames"] if options.frame and options.frames else []
         if given:
-            raise SceneError(
-                f"--frame refines a frame as it is: leave out --{given[0]}, or give it to the run that --frame makes."
-            )
+            left_out = f"leave out --{given[0]}, or give it to the run that {asked} makes"
+            raise SceneError(f"{asked} refines {what} as {'it is' if options.frame else 'they are'}: {left_out}.")
+    if options.frames:
+        window = find_window(options.run, options.frames)
+        return _conclude(refine_window(options.run, window, **common), window.folder(options.run))
+    if options.frame:
         codes = [
             _conclude(refine_frame(options.run, number, **common), frame_folder(options.run, number))
             for number in options.frame

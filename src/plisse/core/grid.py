@@ -43,6 +43,11 @@ class Grid:
         known = self._levels.get(level)
         return known[max(known)] if known else None
 
+    def states(self, level: int) -> list[State]:
+        """The states of a level that are in memory, in order."""
+        known = self._levels.get(level, {})
+        return [known[step] for step in sorted(known)]
+
     @property
     def levels(self) -> list[int]:
         """The levels that have states, coarse to fine."""

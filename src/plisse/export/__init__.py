@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from plisse.core.errors import SceneError
 from plisse.export.sequences import write_single
@@ -49,6 +49,7 @@ def export_run(
     level: int | None = None,
     all_levels: bool = False,
     frame: int | None = None,
+    frames: tuple[int | None, int | None] | None = None,
     floors: bool | None = None,
     animated: bool | None = None,
     fps: float | None = None,
@@ -61,10 +62,11 @@ def export_run(
 
     format: by default, the one that belongs to the suffix of `out`; a name without a suffix gets that of the format.
     level: by default, the finest that has frames; all_levels: a video of all of them side by side. frame: only this one
-    (−1: the last). floors: half-spaces as large squares, by default in USD, Alembic and GLB. animated: GLB as morph
-    targets instead of one frame. fps: frames per second of a video; size: its width and height in pixels. smooth: the
-    shells in a smooth view, marked as such. mechanics: USD and PLY with strain, stress and curvature of the shells'
-    triangles and the contact forces on their vertices. progress: called with the number of frames done and of all.
+    (−1: the last). frames: only those from one to another, both included; None for the first, and the last. floors:
+    half-spaces as large squares, by default in USD, Alembic and GLB. animated: GLB as morph targets instead of one
+    frame. fps: frames per second of a video; size: its width and height in pixels. smooth: the shells in a smooth view,
+    marked as such. mechanics: USD and PLY with strain, stress and curvature of the shells' triangles and the contact
+    forces on their vertices. progress: called with the number of frames done and of all.
     """
     kind, out = _choose(format, Path(out))
     chosen = FORMATS[kind]
@@ -81,13 +83,22 @@ def export_run(
         check_folder(out)
     if animated and frame is not None:
         raise SceneError("--animated writes all frames and --frame only one: choose one of them.")
+    if frame is not None and frames is not None:
+        raise SceneError("--frame is one frame and --frames are several: choose one of them.")
     if mechanics and smooth:
         raise SceneError("--mechanics is about the level itself, not about a smooth view of it: leave out --smooth.")
     if all_levels:
-        return _film_levels(Path(folder), out, kind, level=level, smooth=smooth, options=options, progress=progress)
+        if kind not in ("mp4", "webm") or level is not None or smooth:
+            raise SceneError("--all-levels is for a video of the levels as they are: leave out --level and --smooth.")
+        levels = [
+            open_recording(folder, level).between(*(frames or (None, None))) for level in find_levels(Path(folder))
+        ]
+        return cast(Summary, import_module(f"{__name__}.video").film(levels, out, progress=progress, **options))
     recording = open_recording(folder, level)
     if frame is not None:
         recording = recording.only(frame)
+    if frames is not None:
+        recording = recording.between(*frames)
     if smooth:
         recording = recording.smoothed()
     if single:
@@ -100,25 +111,6 @@ def export_run(
     shown = recording.numbers[-1:] if single or (kind == "glb" and not animated) else recording.numbers
     said = recording.smooth.describe(recording.read_frame(number) for number in shown)
     return replace(summary, note="; ".join(filter(None, [said, summary.note])))
-
-
-def _film_levels(
-    folder: Path,
-    out: Path,
-    kind: str,
-    *,
-    level: int | None,
-    smooth: bool,
-    options: dict[str, Any],
-    progress: Progress,
-) -> Summary:
-    """All levels of a run side by side in one video."""
-    if kind not in ("mp4", "webm") or level is not None or smooth:
-        raise SceneError("--all-levels is for a video of the levels as they are: leave out --level and --smooth.")
-    video = import_module(f"{__name__}.video")
-    recordings = [open_recording(folder, level) for level in find_levels(folder)]
-    summary: Summary = video.film(recordings, out, progress=progress, **options)
-    return summary
 
 
 def _choose(format: str | None, out: Path) -> tuple[str, Path]:

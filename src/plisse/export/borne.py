@@ -36,7 +36,8 @@ class Measure:
         self._recording, level = recording, recording.level
         session, store = open_session(recording.folder), RunStore(recording.folder)
         # pairs that were too close at the start of a level keep an offset of their own
-        start = store.read_frame(level, 0) if level > store.read_spec().first else None
+        spec, first = store.read_spec(), store.frames(level)[0]
+        start = store.read_frame(level, first) if level > spec.first or spec.begin is not None else None
         self._problem = session.ladder.problem(level, start=start)
 
     def __call__(self, index: int) -> Borne:

@@ -228,7 +228,7 @@ def _histories(levels: Sequence[LevelReport]) -> str:
             values = level.history.get(key) or []
             if not any(value is not None for value in values):
                 continue
-            steps = [float(step) for step in range(1, len(values) + 1)]
+            steps = [float(level.begin + k) for k in range(1, len(values) + 1)]
             title = f"Level {level.level}: {key}"
             plots.append(draw_plot(title, steps, {"": values}, y_label, x_label="step", log=log))
     return section("Convergence", plots)

@@ -67,7 +67,7 @@ def verdict(report: Report) -> str:
     clean = f"{counted(found, 'intersection')} in {counted(checked, 'checked state')}"
     if status != "done":
         remedy = "" if status == "running" else "; continue with --resume"
-        return f"{name}: {status} at step {last.steps} of level {last.level}; {clean}{remedy}."
+        return f"{name}: {status} at step {last.begin + last.steps} of level {last.level}; {clean}{remedy}."
     static = last.unconverged_steps is None
     if static:
         ended = "in equilibrium" if last.converged else "NOT in equilibrium"
@@ -75,7 +75,8 @@ def verdict(report: Report) -> str:
         return f"{name}: {ended} {where}; {clean}.{RAMPED if report.ramped else ''}"
     missed = last.unconverged_steps
     ended = "every step met its tolerance" if not missed else f"{missed} steps did NOT meet their tolerance"
-    return f"{name}: {last.steps} time steps, {ended}; {clean}."
+    begun = f" from step {last.begin} on" if last.begin else ""
+    return f"{name}: {last.steps} time steps{begun}, {ended}; {clean}."
 
 
 def _criterion(level: LevelReport) -> str:
@@ -104,6 +105,16 @@ def _columns(levels: Sequence[LevelReport]) -> list[str]:
     for name, values, scale in compared:
         if any(value is not None for value in values):
             table.append([name, *(_number(None if value is None else scale * value) for value in values)])
+    return align(table)
+
+
+def list_frames(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """A line for each frame, from the lines of the log of steps."""
+    names = ("frame", "time", "newton", "residual", "energy", "contacts", "seconds")
+    table = [["frame", "time [s]", "Newton iterations", "residual [m/s]", "energy [J]", "contacts", "took [s]"]]
+    for line in lines:
+        whole = ("frame", "newton", "contacts")
+        table.append([f"{line[name]:,}" if name in whole else _number(line[name]) for name in names])
     return align(table)
 
 

@@ -176,8 +176,13 @@ class FullDiagonal(Carried):
         P, below = self._maps(level - 1), grid.at(level - 1, t)
         if level == 1:
             return P(below.x + self.h * below.v)
-        lowest = grid.at(level - 2, max(t - 1, 0))
-        before = lowest.x if t > 0 else lowest.x - self.h * lowest.v
+        lowest = grid.get(level - 2, t - 1)
+        if lowest is None:
+            # a motion begins here
+            first = grid.at(level - 2, t)
+            before = first.x - self.h * first.v
+        else:
+            before = lowest.x
         return P(2.0 * below.x - self._maps(level - 2)(before))
 
 

@@ -80,7 +80,8 @@ class LevelReport:
     """One level: its last state, the invariants over all of its states, and what it has cost [s].
 
     rest: None where not rest but solver.tol ends the level. unconverged_steps: of a motion, None in statics.
-    missed_keyframes: largest distance of a scripted vertex from its place [m]. history: values of every step by name.
+    begin: number of the step that a motion begins with. missed_keyframes: largest distance of a scripted vertex from
+    its place [m]. history: values of every step by name.
     """
 
     level: int
@@ -92,6 +93,7 @@ class LevelReport:
     converged: bool
     intersections: int
     states_checked: int
+    begin: int = 0
     stalled: bool = False
     residual: float = float("inf")
     rest: RestReport | None = None
@@ -167,6 +169,14 @@ class Report:
             raise SceneError(
                 f"The report was written by another version of plisse ({error}): run the scene again."
             ) from None
+
+    def of_level(self, number: int) -> Report:
+        """What it says of one level."""
+        chosen = tuple(level for level in self.levels if level.level == number)
+        if not chosen:
+            has = ", ".join(str(level.level) for level in self.levels)
+            raise SceneError(f"There is no level {number} in the report{f': it has level {has}' if has else ''}.")
+        return replace(self, levels=chosen)
 
     def with_metrics(self, metrics: Mapping[int, LevelMetrics]) -> Report:
         """The same with what is known of the distances between levels."""

@@ -13,10 +13,10 @@ from plisse.core.errors import SceneError
 from plisse.core.grid import Grid
 from plisse.core.potential import Clock, frozen
 from plisse.core.state import Checkpoint, State
-from plisse.hierarchy.expand import relieve_strain
+from plisse.hierarchy.expand import Start, relieve_strain
 from plisse.kernels.threads import use_threads
 from plisse.progressive.events import Changed, Event, LevelBegan, LevelEnded, LevelOpened, Listener, Stepped
-from plisse.progressive.feasibility import check_start
+from plisse.progressive.feasibility import check_start, check_strain
 from plisse.progressive.integrators import CARRIED, INTEGRATORS, Integrator, Statics, VelProBDF2
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.march import Pace, march, recall
@@ -32,7 +32,9 @@ class Session:
 
     `preview`, `refine`, `settle` and `animate` are generators of states: whoever stops iterating has interrupted the
     work, and every state that was reached is still in `grid`. load: finds the surfaces of a changed scene. extra: makes
-    a user's own potentials for each level's problem.
+    a user's own potentials for each level's problem. begin: the step at which a motion begins with the grid's state of
+    its first level, and on finer levels with the safe expansion of the level below; None where all begin as the scene
+    says.
     """
 
     def __init__(
@@ -46,7 +48,8 @@ class Session:
     ) -> None:
         self.ladder = Ladder.of(scene, geometry, extra=extra)
         self.threads, self._load = threads, load
-        self.grid = self._empty_grid()
+        self.grid = _empty_grid(self.ladder)
+        self.begin: int | None = None
         self.newton: Newton
         self.clock: Clock
         self.problem: SceneProblem | None = None  # of the level at work
@@ -117,37 +120,69 @@ class Session:
         """
         return self._driven(self._resume(at, start, last))
 
-    def change(self, scene: Scene) -> None:
+    def begin_with(self, state: State) -> None:
+        """The motion begins with this state of its first level, at its step."""
+        self.grid.put(state)
+        self.begin = state.step
+
+    def change(self, scene: Scene, *, step: int | None = None) -> None:
         """Takes a changed scene: the next preview starts from the present state of level 0, finer levels are dropped.
 
         Material, loads, pins, poses, friction and levels may differ, and colliders come and go; shells keep their
-        meshes. A scene that the present state does not fit is refused, and nothing is changed then.
+        meshes. A scene that the present state does not fit is refused, and nothing is changed then. step: of a motion,
+        the one from which it goes on, the last by default; the states of level 0 before it stay as they are, later ones
+        are dropped, and finer levels begin there.
         """
         if self._load is None:
             raise SceneError("This session cannot load the surfaces of another scene: open it with a folder.")
+        state = self._changeable(scene, step)
         ladder = self.ladder.changed(scene, self._load(scene))
-        state = self.grid.last(0)
-        grid = self._empty_grid()
+        before, after = (lay_out_scene(each.scene, each.geometry(0)) for each in (self.ladder, ladder))
+        moves, grid = self.is_dynamic, _empty_grid(ladder)
+
+        def relaid(old: State) -> State:
+            fresh = ladder.geometry(0).placed
+            x = frozen(
+                relay(old.x, before, after, hold(scene, ladder.geometry(0), fresh, old.time) if moves else fresh)
+            )
+            v = relay(old.v, before, after, np.zeros_like(x)) if moves else np.zeros_like(x)
+            return State(0, old.step, old.time, x, v, newton_iterations=old.newton_iterations)
+
         if state is not None:
-            before, after = (lay_out_scene(each.scene, each.geometry(0)) for each in (self.ladder, ladder))
-            x = frozen(relay(state.x, before, after, ladder.geometry(0).placed))
-            problem = ladder.problem(0, start=x)
+            present = relaid(state)
+            problem = ladder.problem(0, start=present.x)
             if after.names != before.names or after.sizes != before.sizes:
                 check_start(problem, present=True)
             problem.check_distances()
-            grid.put(State(0, state.step, state.time, x, np.zeros_like(x), newton_iterations=state.newton_iterations))
+            if moves:
+                check_strain(problem)
+            for old in self.grid.states(0) if moves else ():
+                if old.step < state.step:
+                    grid.put(relaid(old))
+            grid.put(present)
         self.ladder, self.grid = ladder, grid
+        self.begin = state.step if moves and state is not None else None
         self._tell(Changed(scene))
+
+    def _changeable(self, scene: Scene, step: int | None) -> State | None:
+        """The state of level 0 from which a changed scene goes on, None where there is none yet."""
+        now, then = self.scene.time, scene.time
+        if now.mode != then.mode or (self.is_dynamic and now.step != then.step):
+            raise SceneError("time.mode, and time.h of a motion, cannot be changed on the way: open another session.")
+        if step is None:
+            return self.grid.last(0)
+        state = self.grid.get(0, step) if self.is_dynamic else None
+        if state is None:
+            known = self.grid.states(0) if self.is_dynamic else []
+            has = f"known are steps {known[0].step} to {known[-1].step}" if known else "no motion has been previewed"
+            raise SceneError(f"There is no state of level 0 after step {step} to change: {has}.")
+        return state
 
     # --- how it is done -----------------------------------------------------------------------------------------------
 
     @property
     def is_dynamic(self) -> bool:
         return self.scene.time.mode == "dynamic"
-
-    def _empty_grid(self) -> Grid:
-        """A grid that keeps what finer levels look back at."""
-        return Grid(depth=np.inf) if self.is_dynamic and self.finest > 0 else Grid()
 
     def _known(self, level: int) -> int:
         if not 0 <= level <= self.finest:
@@ -243,6 +278,14 @@ class Session:
         self._open(level)
         below = self.grid.last(level - 1)
         assert below is not None
+        start = yield from self._raise(level, below)
+        assert isinstance(start.problem, SceneProblem)
+        self.grid.put(State(level, 0, below.time, start.x, np.zeros_like(start.x)))
+        integrator, most = self._statics(start.problem, target=start.target), self.scene.time.max_steps
+        yield from self._march(start.problem, integrator, rest=self.ladder.rest(), last=most, placed=True)
+
+    def _raise(self, level: int, below: State) -> Generator[State, None, Start]:
+        """A feasible start of a level from a state of the level below."""
         hierarchy, h = self.ladder.hierarchy, self.ladder.h
         progressive = self.scene.hierarchy.method == "progressive"
         target = hierarchy.between(level - 1, level)(below.x) if progressive else None
@@ -259,12 +302,9 @@ class Session:
             try:
                 next(steps)
             except StopIteration as done:
-                start = done.value
-                break
+                start: Start = done.value
+                return start
             yield replace(below, accepted=False)
-        self.grid.put(State(level, 0, below.time, start.x, np.zeros_like(start.x)))
-        integrator, most = self._statics(start.problem, target=start.target), self.scene.time.max_steps
-        yield from self._march(start.problem, integrator, rest=self.ladder.rest(), last=most, placed=True)
 
     def _animate(self, level: int) -> Generator[State]:
         self._open(level)
@@ -274,7 +314,21 @@ class Session:
             if below is None:
                 raise SceneError(f"Level {level} follows the motion of level {level - 1}: animate that first.")
             last = min(last, below.step)
-        yield from self._march(self.ladder.problem(level), self._motion(level), last=last)
+        problem = yield from self._begin_motion(level)
+        yield from self._march(problem, self._motion(level), last=last, placed=self.begin is not None)
+
+    def _begin_motion(self, level: int) -> Generator[State, None, SceneProblem]:
+        """The problem of a level's motion; the grid has its first state where the scene does not give it."""
+        if self.begin is None:
+            return self.ladder.problem(level)
+        first = self.grid.get(level, self.begin)
+        if first is None:
+            below = self.grid.at(level - 1, self.begin)
+            x = (yield from self._raise(level, below)).x
+            v = self.ladder.hierarchy.between(level - 1, level).velocity(below.v)
+            first = State(level, self.begin, below.time, frozen(x), v)
+            self.grid.put(first)
+        return self.ladder.problem(level, start=first.x)
 
     def _is_carried(self, level: int) -> bool:
         """Whether a level's motion follows that of the level below."""
@@ -300,3 +354,8 @@ class Session:
         integrator = self._motion(level) if self.is_dynamic else self._statics(problem)
         placed, rest = start is not None, self.ladder.rest()
         yield from self._march(problem, integrator, rest=rest, last=last, placed=placed, resumed=True)
+
+
+def _empty_grid(ladder: Ladder) -> Grid:
+    """A grid that keeps what finer levels look back at."""
+    return Grid(depth=np.inf) if ladder.scene.time.mode == "dynamic" and ladder.finest > 0 else Grid()

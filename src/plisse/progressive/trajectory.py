@@ -39,13 +39,13 @@ def describe_motion(problem: Problem, state: State) -> dict[str, Any]:
     }
 
 
-def report_motion(history: Mapping[str, Sequence[Any]]) -> MotionReport:
-    """What the report says of a level's motion, from its history."""
+def report_motion(history: Mapping[str, Sequence[Any]], *, begin: int = 0) -> MotionReport:
+    """What the report says of a level's motion, from its history after the step that it begins with."""
     touching = np.flatnonzero(history["contacts"])
     unexplained, unsolved = (np.array(history[name], float) for name in ("unexplained", "unsolved"))
     known = unsolved > 0.0
     return MotionReport(
-        first_contact=int(touching[0]) + 1 if len(touching) else None,
+        first_contact=begin + int(touching[0]) + 1 if len(touching) else None,
         unexplained=float(np.median(unexplained)) if len(unexplained) else None,
         continuity=float(np.median((unexplained[known] / unsolved[known]) ** 2)) if known.any() else None,
     )
@@ -82,7 +82,7 @@ def compare_centres(a: Mapping[str, Sequence[Any]], b: Mapping[str, Sequence[Any
     """Distance of the bodies' centres of mass in two histories [m]: the mean over bodies and common steps."""
     common = min(len(a["centres"]), len(b["centres"]))
     apart = np.subtract(a["centres"][:common], b["centres"][:common])
-    return float(np.linalg.norm(apart, axis=2).mean()) if common else 0.0
+    return float(np.linalg.norm(apart, axis=2).mean())
 
 
 def compare_kinetic(a: Mapping[str, Sequence[Any]], b: Mapping[str, Sequence[Any]]) -> float:
@@ -90,6 +90,11 @@ def compare_kinetic(a: Mapping[str, Sequence[Any]], b: Mapping[str, Sequence[Any
     common = min(len(a["kinetic"]), len(b["kinetic"]))
     of_a, of_b = (np.array(each["kinetic"][:common]) for each in (a, b))
     return float(np.sqrt(((of_a - of_b) ** 2).sum() / max((of_b**2).sum(), np.finfo(float).tiny)))
+
+
+def _common(a: LevelReport, b: LevelReport) -> range:
+    """The steps that two levels have, their start included."""
+    return range(b.begin, b.begin + min(a.steps, b.steps) + 1)
 
 
 def _distances(
@@ -100,7 +105,7 @@ def _distances(
     P = ladder.shell_map(coarse.level, fine.level)
     return [
         position_error(area, P(frame(coarse.level, step)[: P.coarse]), frame(fine.level, step)[: P.fine])
-        for step in range(min(coarse.steps, fine.steps) + 1)
+        for step in _common(coarse, fine)
     ]
 
 
@@ -118,7 +123,7 @@ def _consistency(
             frame(level.level, step)[: P.fine],
             np.ascontiguousarray(frame(below.level, step)[: P.coarse]),
         )
-        for step in range(min(below.steps, level.steps) + 1)
+        for step in _common(below, level)
     ]
     return float(np.mean(found))
 

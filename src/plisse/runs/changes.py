@@ -3,18 +3,66 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from reprlib import Repr
 from typing import Any
 
 import numpy as np
 
-from plisse.runs.store import pack_geometry
+from plisse.core.errors import SceneError
+from plisse.loading.scene_file import scene_to_dict
+from plisse.runs.packing import pack_geometry
+from plisse.runs.store import RunSpec, RunStore
 from plisse.scene.geometry import Geometry
+from plisse.scene.scene import Scene
 
 _brief = Repr()
 _brief.maxlist = _brief.maxdict = 4
 _brief.maxstring = _brief.maxother = 60
 MISSING = object()
+
+
+def check_unchanged(store: RunStore, scene: Scene, geometry: Geometry, source: str | None) -> RunSpec:
+    """How a run was started, if it is of this very scene; a motion may end later, if not before what is there of it.
+
+    source: the frame that the motion is to begin with, if one is named.
+    """
+    spec, before = store.read_spec(), store.read_scene()
+    old, new = scene_to_dict(before), scene_to_dict(scene)
+    # what the scene left open was filled in when the run began
+    old["contact"] = {key: value for key, value in old["contact"].items() if key not in spec.open}
+    if _is_motion_of_other_length(before, scene):
+        old["time"]["duration"] = new["time"]["duration"]
+    change = name_change(old, new, store.read_geometry(), geometry)
+    if change is None and source is not None and source != spec.source:
+        change = f"--from was {spec.source or 'not given'} and is now {source}"
+    if change is not None:
+        raise SceneError(
+            f"{store.folder} holds a run of another scene, {change}: undo that to resume it, replace it with "
+            "--overwrite, or choose another --out."
+        )
+    found = [at.state for level in store.levels() if (at := store.read_checkpoint(level)) is not None]
+    there = max((state.step for state in found), default=0)
+    if before.time.mode == "dynamic" and there > scene.time.steps:
+        raise SceneError(
+            f"{store.folder} has come to {there * scene.time.step:g} s already, beyond time.duration = "
+            f"{scene.time.duration:g} s: a run can only be made longer; raise it, or choose another --out."
+        )
+    return spec
+
+
+def keep_contact(store: RunStore, scene: Scene) -> Scene:
+    """The scene; a motion of another length keeps what was chosen of contact when the run began."""
+    spec, before = store.read_spec(), store.read_scene()
+    if not _is_motion_of_other_length(before, scene):
+        return scene
+    chosen = {name: getattr(before.contact, name) for name in spec.open if getattr(scene.contact, name) is None}
+    return replace(scene, contact=replace(scene.contact, **chosen))
+
+
+def _is_motion_of_other_length(before: Scene, scene: Scene) -> bool:
+    moves = before.time.mode == scene.time.mode == "dynamic"
+    return moves and before.time.duration != scene.time.duration
 
 
 def name_change(old: dict[str, Any], new: dict[str, Any], old_geometry: Geometry, new_geometry: Geometry) -> str | None:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from plisse.core.arrays import Floats
-from plisse.core.potential import frozen
 from plisse.core.state import Checkpoint, State
 from plisse.core.version import __version__
 from plisse.pictures.page import make_page
@@ -22,7 +21,8 @@ from plisse.runs.album import Album
 from plisse.runs.mend import mend_frames
 from plisse.runs.recorder import Recorder
 from plisse.runs.report import make_report, report_levels
-from plisse.runs.store import RunStore, StoreError
+from plisse.runs.store import RunStore
+from plisse.runs.writing import StoreError
 
 
 class Run:
@@ -63,13 +63,17 @@ class Run:
     def dynamic(self) -> bool:
         return self.session.is_dynamic
 
+    @property
+    def begin(self) -> int:
+        """The step that levels begin with."""
+        return self.session.begin or 0
+
     def _look_up(self, level: int, step: int) -> State | None:
         """The state of a motion's level after a step, where the folder has it."""
         at = self.kept.get(level)
-        if at is None or not 0 <= step <= at.state.step:
+        if at is None or not self.begin <= step <= at.state.step:
             return None
-        x, v = (self.store.read_frame(level, step, what) for what in ("frame", "velocity"))
-        return State(level, step, step * self.session.scene.time.step, frozen(x), v)
+        return self.store.read_state(level, step, self.session.scene.time.step)
 
     # --- levels -----------------------------------------------------------------------------------------------------
 
@@ -86,7 +90,14 @@ class Run:
         at = self.kept.get(level)
         if at is None or not at.notes["ended"] or self._is_looser(at):
             return False
-        return self.dynamic or not self.more or _is_good_start(at.state)
+        if self.dynamic:
+            return at.state.step >= self._last(level)
+        return not self.more or _is_good_start(at.state)
+
+    def _last(self, level: int) -> int:
+        """The last step of a motion's level: the scene's, as far as the level below has come."""
+        last, below = self.session.scene.time.steps, self.kept.get(level - 1)
+        return last if below is None else min(last, below.state.step)
 
     def _is_looser(self, at: Checkpoint) -> bool:
         """Whether it was brought less near to rest than is asked for now, which only the finest level is asked for."""
@@ -130,13 +141,14 @@ class Run:
 
     def _take_up(self, at: Checkpoint) -> Any:
         """Goes on with a level after its last complete step."""
-        level, last = at.state.level, at.notes["last"]
+        level = at.state.level
+        last = self._last(level) if self.dynamic else at.notes["last"]
         self.store.rewind(level, at.state.step, self.recorder.frames(at.state))
         if at.notes["ended"] and not self.dynamic:
             # to a tighter tolerance, or because it ran out of steps
             last = at.state.step + self.session.scene.time.max_steps
             at = replace(at, state=replace(at.state, converged=False, stalled=False))
-        start = self.store.read_frame(level, 0) if at.notes["placed"] else None
+        start = self.store.read_frame(level, self.recorder.first_frame) if at.notes["placed"] else None
         return self.session.resume(at, start=start, last=last)
 
     def mend(self) -> Iterator[str]:
@@ -145,7 +157,8 @@ class Run:
         def starts(level: int) -> Floats:
             return self.session.ladder.geometry(level).placed
 
-        yield from mend_frames(self.store, self.kept.values(), starts, every=self.session.scene.time.frame_steps)
+        every, first = self.session.scene.time.frame_steps, self.recorder.first_frame
+        yield from mend_frames(self.store, self.kept.values(), starts, every=every, first=first)
 
     # --- what is left behind ----------------------------------------------------------------------------------------
 
@@ -156,7 +169,7 @@ class Run:
     def _show(self, *, ended: bool) -> None:
         """The report and the picture of the level at work, as far as it has come."""
         run = self.recorder.at_work
-        if run is None or run.state.step == 0:
+        if run is None or run.state.step == run.begin:
             return
         wall = time.perf_counter() - run.began
         self.store.write_json("report.json", self._report("running", compared=False).to_json())

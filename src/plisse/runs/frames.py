@@ -16,7 +16,8 @@ from plisse.loading.scene_file import scene_to_dict
 from plisse.progressive.report import Report
 from plisse.progressive.session import Session
 from plisse.runs.run import refine_run, refine_session
-from plisse.runs.store import RunSpec, RunStore, lock_run
+from plisse.runs.store import RunSpec, RunStore
+from plisse.runs.writing import lock_run
 
 
 def frame_folder(folder: Path, number: int) -> Path:
@@ -35,11 +36,11 @@ def refine_frame(folder: str | Path, number: int, *, threads: int, **options: An
     if RunStore(own).exists:
         return refine_run(own, threads=threads, **options)
     store = RunStore.open(folder)
-    scene, t = store.read_scene(), _time_of(store, number)
+    scene, t = store.read_scene(), store.time_of(0, number)
     if scene.time.mode == "dynamic":
         raise SceneError(
             f"{folder} is a motion, whose frames follow from each other: refine all of them, with `plisse refine "
-            f"{folder}`."
+            f"{folder}`, or those from there on, with --frames {number}:."
         )
     geometry = store.read_geometry().stopped(t)
     scene = scene.stopped(t)
@@ -56,20 +57,3 @@ def refine_frame(folder: str | Path, number: int, *, threads: int, **options: An
 
 def _fresh(spec: RunSpec, threads: int) -> RunSpec:
     return RunSpec(__version__, "running", threads, 0, spec.open)
-
-
-def _time_of(store: RunStore, number: int) -> float:
-    """Time [s] of a frame of level 0."""
-    known = store.frames(0)
-    at = store.read_checkpoint(0)
-    if at is None or not known:
-        raise SceneError(f"{store.folder} has no preview yet: run its level 0 first.")
-    if number not in known:
-        raise SceneError(
-            f"{store.folder} has no frame {number} of level 0: choose from 0 to {known[-1]}, and give time.frame_every "
-            "to have more of them."
-        )
-    for entry in store.read_steps(0, at.state.step):
-        if entry["frame"] == number:
-            return float(entry["time"])
-    return 0.0 if number == 0 else at.state.time

@@ -42,12 +42,14 @@ class Recorder:
 
     def _begin(self, event: LevelBegan) -> None:
         problem, level = event.problem, event.problem.level
-        start = State(level, 0, 0.0, problem.x0, problem.v0)
+        first = self._session.grid.last(level) if self._session.begin is not None else None
+        start = State(level, 0, 0.0, problem.x0, problem.v0) if first is None else first
         tally = Tally.of(problem, self._check_every)
         tools = self._session.newton, self._session.clock
         run = LevelRun(
             tally, *tools, start, self._began,
-            last=event.last, aim=event.aim, placed=event.placed, moves=self._session.is_dynamic,
+            last=event.last, aim=event.aim, placed=event.placed, begin=self._session.begin or 0,
+            moves=self._session.is_dynamic,
         )  # fmt: skip
         if event.resumed:
             at = self._session.grid.last(level)
@@ -59,11 +61,17 @@ class Recorder:
             mesh, bodies = problem.surface, problem.bodies
             self._store.begin_level(level, mesh.triangles, bodies.of_vertex, bodies.simulated, uv=mesh.uv)
             moves = self._session.is_dynamic
-            self._store.write_frame(level, 0, problem.x0, v=problem.v0 if moves else None)
+            self._store.write_frame(level, self.frames(start), start.x, v=start.v if moves else None)
         self.at_work = run
 
+    @property
+    def first_frame(self) -> int:
+        """Number of every level's first frame."""
+        every = self._session.scene.time.frame_steps
+        return 0 if every is None else (self._session.begin or 0) // every
+
     def frames(self, state: State) -> int:
-        """How many frames there are after the first one up to a state, the one that closes a level not counted."""
+        """Number of the last frame up to a state, the one that closes a level not counted."""
         every = self._session.scene.time.frame_steps
         return 0 if every is None else state.step // every
 
@@ -96,12 +104,15 @@ class Recorder:
         assert run is not None
         state, every = run.state, self._session.scene.time.frame_steps
         if every is None or state.step % every:
-            self._store.write_frame(state.level, self.frames(state) + 1, state.x)
+            v = state.v if self._session.is_dynamic else None
+            self._store.write_frame(state.level, self.frames(state) + 1, state.x, v=v)
         if ended:
-            run.tally.look(state, final=True)
             at, problem = self.kept[state.level], self._session.problem
             assert problem is not None
+            run.tally.look(state, final=True)
             borne = report_mechanics(measure_mechanics(problem.at(state.time), state.x))
-            ended_at = run.checkpoint(state, ended=True)
-            notes = {**ended_at.notes, "mechanics": asdict(borne)}
-            self._commit(run, replace(ended_at, before=at.before, notes=notes))
+            # a motion that is made longer goes on as if it had not ended here: only the notes know of it
+            notes = {**run.checkpoint(state, ended=True).notes, "mechanics": asdict(borne)}
+            if self._session.is_dynamic:
+                notes["counts_before"] = at.notes["counts"]
+            self._commit(run, replace(at, notes=notes))

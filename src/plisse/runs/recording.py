@@ -113,6 +113,18 @@ class Recording:
             else:
                 yield x[body.first : body.last]
 
+    def between(self, first: int | None, last: int | None) -> Recording:
+        """The recording from one frame, or the first, to another, or the last, both included."""
+        first, last = self.numbers[0] if first is None else first, self.numbers[-1] if last is None else last
+        chosen = [k for k, number in enumerate(self.numbers) if first <= number <= last]
+        if not chosen:
+            raise SceneError(
+                f"There are no frames {first} to {last}: level {self.level} of {self.folder} has frames "
+                f"{self.numbers[0]} to {self.numbers[-1]}."
+            )
+        numbers = tuple(self.numbers[k] for k in chosen)
+        return replace(self, numbers=numbers, times=self.times[chosen], simulated=self.simulated[chosen])
+
     def only(self, number: int) -> Recording:
         """The recording of one frame alone, at time 0; −1 is the last."""
         number = self.numbers[-1] if number == -1 else number
@@ -136,7 +148,8 @@ def open_recording(folder: str | Path, level: int | None = None) -> Recording:
     scene = store.read_scene()
     static = scene.time.mode == "static"
     period = scene.time.step * (scene.time.frame_every or 1)
-    times = _find_times(folder / f"level-{level}", frames[level], period)
+    begin = (store.read_spec().begin or 0) * scene.time.step
+    times = _find_times(folder / f"level-{level}", frames[level], period, begin)
     mesh = read_frame_mesh(folder / f"level-{level}" / "mesh.npz")
     stage = set_stage(scene, _part_meshes(mesh, scene, folder / f"level-{level}" / "mesh.npz"))
     bodies = _name_materials(scene, stage.parts, mesh)
@@ -169,12 +182,13 @@ def _list(levels: Mapping[int, Any]) -> str:
     return "level " + ", ".join(str(level) for level in levels)
 
 
-def _find_times(folder: Path, numbers: Sequence[int], period: float) -> Floats:
+def _find_times(folder: Path, numbers: Sequence[int], period: float, begin: float) -> Floats:
     """Times of frames [s] from the log of steps; of a frame that it does not name, by the frames' period.
 
-    The last frame may lie off the period, where a run ended or was stopped: then it is of the last step.
+    begin: time of the first frame [s]. The last frame may lie off the period, where a run ended or was stopped: then it
+    is of the last step.
     """
-    known, last = {0: 0.0}, 0.0
+    known, last = {numbers[0]: begin}, begin
     for entry in _read_steps(folder / "steps.jsonl"):
         last = float(entry["time"])
         if entry.get("frame") is not None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from plisse.core.errors import SceneError
 from plisse.core.state import Checkpoint
 from plisse.progressive.report import LevelReport, Report
-from plisse.runs.store import RunSpec, RunStore, StoreError, lock_run
+from plisse.runs.store import RunSpec, RunStore
 from plisse.runs.tally import report_level
+from plisse.runs.writing import StoreError, lock_run
 from plisse.scene.scene import Scene
 
 OPEN = ("dhat", "offset", "stiffness", "friction_speed")  # of contact: chosen from the scene where it leaves them open
@@ -34,6 +36,26 @@ def read_report(folder: str | Path) -> Report:
     found = [at for level in store.levels() if (at := store.read_checkpoint(level)) is not None]
     levels = report_levels(store, found, dynamic=scene.time.mode == "dynamic")
     return make_report(replace(spec, wall_s=sum(level.wall_s for level in levels)), scene, status, levels)
+
+
+def read_frames(folder: str | Path, level: int, first: int | None, last: int | None) -> list[dict[str, Any]]:
+    """Of each frame of a level from one to another, both included, the line of its step in the level's log.
+
+    newton: only the iterations since the frame before.
+    """
+    store, out, spent = RunStore(Path(folder)), list[dict[str, Any]](), 0
+    at = store.read_checkpoint(level)
+    for line in store.read_steps(level, 0 if at is None else at.state.step):
+        if line["frame"] is not None:
+            out.append(line | {"newton": line["newton"] - spent})
+            spent = line["newton"]
+    has = f"has {out[0]['frame']} to {out[-1]['frame']}" if out else "keeps only its start and its end"
+    out = [
+        line for line in out if (first is None or line["frame"] >= first) and (last is None or line["frame"] <= last)
+    ]
+    if not out:
+        raise SceneError(f"There are no steps to such frames: level {level} of {folder} {has}.")
+    return out
 
 
 def report_levels(store: RunStore, found: Iterable[Checkpoint], *, dynamic: bool) -> list[LevelReport]:

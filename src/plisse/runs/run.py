@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TextIO
@@ -17,14 +16,18 @@ from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_file import apply_override, scene_from_dict, scene_to_dict
 from plisse.progressive.feasibility import check_start, check_support, find_enclosed
 from plisse.progressive.report import Report
+from plisse.progressive.scales import settle_contact
 from plisse.progressive.session import Session
 from plisse.progressive.sizes import check_reached, note_misses
-from plisse.runs.changes import name_change
+from plisse.runs.changes import check_unchanged, keep_contact
 from plisse.runs.checks import check_geometry, find_first
 from plisse.runs.climb import Run
 from plisse.runs.progress import ProgressLine
+from plisse.runs.refined import refined_scene
 from plisse.runs.report import OPEN
-from plisse.runs.store import RunSpec, RunStore, StoreError, lock_run
+from plisse.runs.starts import read_start, restore_start
+from plisse.runs.store import RunSpec, RunStore
+from plisse.runs.writing import StoreError, lock_run
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
@@ -41,6 +44,7 @@ def run_scene(
     check_every: int = 10,
     resume: bool = False,
     overwrite: bool = False,
+    source: str | None = None,
     any_size: bool = False,
     progress: TextIO | None = None,
     quiet: bool = False,
@@ -49,7 +53,8 @@ def run_scene(
 
     to_level: the finest level to run; the methods "direct" and "plain" run only that one. check_every: states between
     two checks by the independent detector. If the folder already holds a run, it is resumed (`resume`; the scene must
-    be the same), replaced (`overwrite`), or refused. any_size: run even what does not seem to fit into memory.
+    be the same, only a motion may have become longer), replaced (`overwrite`), or refused. source: the frame of another
+    run that a motion begins with, as "RUN:12". any_size: run even what does not seem to fit into memory.
     progress: where to report progress; quiet: only what remains of interest.
     """
     use_detector_threads(threads)
@@ -65,13 +70,14 @@ def run_scene(
     check_geometry(scene, geometry, to_level=last, any_size=any_size)
     if progress:
         _say_levels_are_found(scene, geometry, progress)
-    session = Session(scene, geometry, threads=threads, load=partial(load_geometry, base=base))
-    first = find_first(scene, last)
-    _check_levels(session, first, last)
     store = RunStore(out)
     going_on = resume and store.exists
+    run_as = keep_contact(store, scene) if going_on else scene
+    session = Session(run_as, geometry, threads=threads, load=partial(load_geometry, base=base))
+    first = find_first(scene, last)
+    _check_levels(session, first, last)
     if not going_on:
-        check_start(session.ladder.problem(first))
+        _check_beginning(session, first, source)
         check_support(scene)
     for note in _notes(session, geometry, first) if progress and not going_on else ():
         print(f"note: {note}", file=progress, flush=True)
@@ -80,16 +86,24 @@ def run_scene(
         _refuse_old(out, resume=resume, overwrite=overwrite)
         going_on = resume and store.exists
         if going_on:
-            spec = _check_unchanged(store, scene, geometry)
+            spec = check_unchanged(store, scene, geometry, source)
+            restore_start(session, store)
             if spec.first != first:
                 raise SceneError(
                     f"{out} is a run of level {spec.first} only: continue it with --to-level {spec.first}, or "
                     "choose another --out."
                 )
+            if run_as is not scene:
+                _lengthen(store, session, scene, geometry, progress)
         else:
             left_open = tuple(name for name in OPEN if getattr(scene.contact, name) is None)
-            spec = RunSpec(__version__, "running", threads, first, left_open, base=str(base.resolve()))
-            store = RunStore.create(out, scene_to_dict(session.scene), geometry, spec)
+            spec = RunSpec(
+                __version__, "running", threads, first, left_open,
+                base=str(base.resolve()), begin=session.begin, source=source or "",
+            )  # fmt: skip
+            start = session.grid.last(first)
+            fill = None if start is None else partial(RunStore.write_start, state=start)
+            store = RunStore.create(out, scene_to_dict(session.scene), geometry, spec, fill=fill)
         line = _live_line(session, progress, quiet=quiet)
         run = Run(session, store, check_every=check_every, drawn=_say_drawn(session, line))
         return _carry_out(run, first, last, going_on=going_on, line=line, progress=progress)
@@ -118,12 +132,13 @@ def refine_run(
     folder = Path(folder)
     store = RunStore.open(folder)
     with lock_run(folder):
-        scene = _refined(store.read_scene(), folder, rest=rest, tol=tol, levels=levels)
+        scene = refined_scene(store.read_scene(), folder, rest=rest, tol=tol, levels=levels)
         geometry = store.read_geometry()
         check_geometry(scene, geometry, to_level=to_level, any_size=any_size)
         spec = store.read_spec()
         load = partial(load_geometry, base=Path(spec.base or folder))
         session = Session(scene, geometry, threads=threads, load=load)
+        restore_start(session, store)
         if overrides:
             _change(session, store, overrides, any_size=any_size)
         store.write_json("scene.json", scene_to_dict(session.scene))
@@ -138,10 +153,14 @@ def refine_session(
     *,
     to_level: int | None = None,
     check_every: int = 10,
+    fresh: bool = False,
     progress: TextIO | None = None,
     quiet: bool = False,
 ) -> Report:
-    """Climbs from where the folder stands, or else from the state that the session has of level 0."""
+    """Climbs from where the folder stands, or else from the state that the session has of level 0.
+
+    fresh: what the folder has of coarser levels was made for this run.
+    """
     last = session.finest if to_level is None else to_level
     stands = max(store.levels(), default=0)
     if not stands <= last <= session.finest:
@@ -151,7 +170,7 @@ def refine_session(
     _check_levels(session, stands, last)
     line = _live_line(session, progress, quiet=quiet)
     run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
-    return _carry_out(run, 0, last, going_on=bool(store.levels()), line=line, progress=progress)
+    return _carry_out(run, 0, last, going_on=bool(store.levels()) and not fresh, line=line, progress=progress)
 
 
 def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_size: bool) -> None:
@@ -166,12 +185,40 @@ def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_
         apply_override(data, override)
     with inside(f"{store.folder} with --set {' --set '.join(overrides)}"):
         scene = scene_from_dict(data, Path(spec.base or store.folder))
-        if "dynamic" in (scene.time.mode, session.scene.time.mode):
-            raise SceneError("a motion cannot be changed on the way: start another run with these values.")
-        _refined(scene, store.folder)
+        if scene.time.mode != session.scene.time.mode:
+            raise SceneError("time.mode cannot be changed on the way: start another run with these values.")
+        if session.is_dynamic:
+            raise SceneError(
+                "a motion is changed from one of its frames on, as a run of its own: use `plisse run SCENE --from "
+                f"{store.folder}:FRAME --out NEW` with these values."
+            )
+        refined_scene(scene, store.folder)
         session.change(scene)
         check_geometry(session.scene, session.ladder.given, any_size=any_size)
     store.renew(scene_to_dict(session.scene), session.ladder.given)
+
+
+def _check_beginning(session: Session, first: int, source: str | None) -> None:
+    """Raises SceneError where the scene cannot begin as it is, or with a frame of another run if one is given."""
+    if source is None:
+        check_start(session.ladder.problem(first))
+        return
+    start = read_start(source, session, first)
+    with inside(f"--from {source}"):
+        check_start(session.ladder.problem(first, start=start.x))
+    session.begin_with(start)
+
+
+def _lengthen(store: RunStore, session: Session, scene: Scene, geometry: Geometry, progress: TextIO | None) -> None:
+    """Takes down how long the motion is to be now, and says what a run of that length would have had otherwise."""
+    store.write_json("scene.json", scene_to_dict(session.scene))
+    kept, anew = session.scene.contact, settle_contact(scene, geometry).contact
+    if progress and kept != anew:
+        print(
+            f"note: contact.stiffness stays {kept.stiffness:.3g} Pa; a run of that length from the start would have "
+            f"{anew.stiffness:.3g} Pa.",
+            file=progress, flush=True,
+        )  # fmt: skip
 
 
 def _notes(session: Session, geometry: Geometry, first: int) -> list[str]:
@@ -208,58 +255,11 @@ def _say_drawn(session: Session, line: ProgressLine | None) -> Callable[[State, 
         else:
             how = "in equilibrium" if state.converged else "not in equilibrium" if ended else "stopped"
         line.say(
-            f"level {state.level}: {session.problem.bodies.n_simulated:,} vertices, {counted(state.step, 'step')}, "
-            f"{seconds:.1f} s, {how}; picture {picture}"
+            f"level {state.level}: {session.problem.bodies.n_simulated:,} vertices, "
+            f"{counted(state.step - (session.begin or 0), 'step')}, {seconds:.1f} s, {how}; picture {picture}"
         )
 
     return say
-
-
-def _refined(
-    scene: Scene, folder: Path, *, rest: float | None = None, tol: float | None = None, levels: int | None = None
-) -> Scene:
-    """A run's scene with another end of its finest level and number of levels."""
-    if scene.time.mode == "dynamic" and scene.hierarchy.count == 1 and levels is None:
-        raise SceneError(
-            f"{folder} is a motion with one level, which cannot be refined: continue it with `plisse run SCENE --out "
-            f"{folder} --resume`, or give it further levels, e.g. --levels 2."
-        )
-    if scene.time.mode == "dynamic" and (rest is not None or tol is not None):
-        raise SceneError(
-            f"{folder} is a motion, whose steps are solved once: start another run with --set solver.tol=... instead."
-        )
-    if scene.hierarchy.method in ("direct", "plain"):
-        raise SceneError(
-            f"{folder} is a run of a single level (hierarchy.method), which cannot be refined: continue it with "
-            f"`plisse run SCENE --out {folder} --resume`."
-        )
-    has = scene.hierarchy.count
-    if levels is not None and scene.hierarchy.kind != "loop":
-        raise SceneError(
-            f"The levels of {folder} are found from its meshes, the finest, so that it cannot get more of them: start "
-            "again with other hierarchy.levels."
-        )
-    if levels is not None and levels <= has:
-        raise SceneError(f"{folder} already has {has} levels: ask for more, e.g. --levels {has + 1}.")
-    solver, was_tol = scene.solver, scene.ends_by_tolerance
-    if rest is not None and tol is not None:
-        raise SceneError("--rest and --tol are two ways to end a level: give one of them.")
-    if rest is not None:
-        if not was_tol and rest > solver.rest:
-            raise SceneError(
-                f"--rest {rest:g} is looser than {solver.rest:g}, to which {folder} is solved: give a smaller one."
-            )
-        if scene.hierarchy.preset == "paper":
-            raise SceneError('--rest: hierarchy.preset = "paper" ends levels by solver.tol; use --tol.')
-        solver = replace(solver, rest=rest, tol=None)
-    if tol is not None:
-        if was_tol and tol > solver.step_tol:
-            raise SceneError(
-                f"--tol {tol:g} is looser than {solver.step_tol:g}, to which {folder} is solved: give a smaller one."
-            )
-        solver = replace(solver, tol=tol)
-    hierarchy = scene.hierarchy if levels is None else replace(scene.hierarchy, levels=levels)
-    return replace(scene, solver=solver, hierarchy=hierarchy)
 
 
 def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
@@ -270,20 +270,6 @@ def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
             f"{out} already holds a run of {name}: continue it with --resume, replace it with --overwrite, or choose "
             "another --out."
         )
-
-
-def _check_unchanged(store: RunStore, scene: Scene, geometry: Geometry) -> RunSpec:
-    """How a run was started, if it is of this very scene."""
-    spec, old = store.read_spec(), scene_to_dict(store.read_scene())
-    # what the scene left open was filled in when the run began
-    contact = {key: value for key, value in old["contact"].items() if key not in spec.open}
-    change = name_change(old | {"contact": contact}, scene_to_dict(scene), store.read_geometry(), geometry)
-    if change is not None:
-        raise SceneError(
-            f"{store.folder} holds a run of another scene, {change}: undo that to resume it, replace it with "
-            "--overwrite, or choose another --out."
-        )
-    return spec
 
 
 def _carry_out(

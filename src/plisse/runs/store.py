@@ -1,6 +1,6 @@
 """A run on disk: the scene, each level's mesh, frames, steps and last state, the report, pictures.
 
-DIR/scene.json  geometry.npz  run.json  report.json  report.html  preview.png  levels.png
+DIR/scene.json  geometry.npz  start.npz  run.json  report.json  report.html  preview.png  levels.png
 DIR/level-K/mesh.npz  frame-0000.npy …  velocity-0001.npy …  steps.jsonl  state.npz  picture.png
 
 A file appears whole or not at all. A step is complete once state.npz holds it: whatever else is there of a later step,
@@ -13,10 +13,9 @@ import errno
 import io
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields
-from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -25,25 +24,19 @@ import numpy as np
 
 from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Mesh
 from plisse.core.potential import frozen
 from plisse.core.state import Checkpoint, Couplings, State
 from plisse.loading.frames import read_frame
 from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.report import Report
+from plisse.runs.packing import pack_geometry, unpack_geometry
+from plisse.runs.writing import writing
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
-from plisse.scene.schedule import Track
 
-try:
-    import fcntl
-except ImportError:  # not on Windows: there, two commands in one folder are not kept apart
-    fcntl = None  # type: ignore[assignment]
-
-TOP = ("scene.json", "run.json", "report.json", "report.html", "preview.png", "levels.png", "geometry.npz")
+TOP = ("scene.json", "run.json", "report.json", "report.html", "preview.png", "levels.png", "geometry.npz", "start.npz")
 OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy", "velocity-*.npy")
 OF_VERTICES = ("x", "v", "before_x", "before_v", "near_x", "near_p")  # arrays of state.npz, (n, 3) each
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass(frozen=True)
@@ -52,6 +45,8 @@ class RunSpec:
 
     first: the level that it began with; open: names of the contact lengths that its scene leaves open; base: folder
     that the scene's mesh files are looked up from; resumed: how often it was; wall_s: seconds of all commands on it.
+    begin: the step at which a motion begins, None where that is the scene's own start; source: the frame of another run
+    that it begins with, if any, as "RUN:12".
     """
 
     version: str
@@ -62,34 +57,8 @@ class RunSpec:
     base: str = ""
     resumed: int = 0
     wall_s: float = 0.0
-
-
-class StoreError(SceneError):
-    """The run folder cannot be written; reason: why, in the system's words; remedy: what to do about it."""
-
-    def __init__(self, folder: Path, error: OSError) -> None:
-        self.folder, self.reason = folder, error.strerror or str(error)
-        self.remedy = "free some space" if error.errno in FULL else "make it writable"
-        super().__init__(f"The folder {folder} cannot be written: {self.reason}.")
-
-
-@contextmanager
-def lock_run(folder: Path) -> Iterator[None]:
-    """Holds the folder, which is made if need be, against other commands; the system lets go of it if we are killed."""
-    with _writing(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / ".lock").open("w")
-    with file:
-        if fcntl is not None:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise SceneError(
-                    f"Another command is writing to {folder}: wait until it has finished, or choose another folder."
-                ) from None
-            except OSError:
-                pass  # some network file systems have no locks
-        yield
+    begin: int | None = None
+    source: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,27 +68,41 @@ class RunStore:
     folder: Path
 
     @classmethod
-    def create(cls, folder: Path, scene: dict[str, Any], geometry: Geometry, spec: RunSpec) -> RunStore:
-        """A fresh run folder; what an earlier run left there is removed, other files are not touched."""
+    def create(
+        cls,
+        folder: Path,
+        scene: dict[str, Any],
+        geometry: Geometry,
+        spec: RunSpec,
+        *,
+        fill: Callable[[RunStore], None] | None = None,
+    ) -> RunStore:
+        """A fresh run folder; what an earlier run left there is removed, other files are not touched.
+
+        fill: writes what the run begins with besides its scene.
+        """
         store = cls(folder)
-        with _writing(folder):
+        with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
         store._clear()
         store._save("geometry.npz", **pack_geometry(geometry))
         store.write_spec(spec)
+        if fill is not None:
+            fill(store)
         store.write_json("scene.json", scene)
         return store
 
     def _clear(self) -> None:
-        """Removes all files of the run, and of the frames of it that were refined."""
+        """Removes all files of the run, and of the frames and windows of it that were refined."""
         # the scene goes first and comes last: without it there is no run
         self.remove(*TOP, *(f"level-*/{name}" for name in OF_LEVEL))
         self.tidy()
-        for frame in self.folder.glob("frame-[0-9]*"):
-            if RunStore(frame).exists:
-                RunStore(frame)._clear()
-                RunStore(frame).remove(".lock")
-        for part in (*self.folder.glob("level-*"), *self.folder.glob("frame-[0-9]*")):
+        parts = (*self.folder.glob("frame-[0-9]*"), *self.folder.glob("frames-[0-9]*"))
+        for part in parts:
+            if RunStore(part).exists:
+                RunStore(part)._clear()
+                RunStore(part).remove(".lock")
+        for part in (*self.folder.glob("level-*"), *parts):
             with suppress(OSError):
                 part.rmdir()  # if nothing of the user's is in it
 
@@ -137,7 +120,7 @@ class RunStore:
 
     def remove(self, *patterns: str) -> None:
         """Removes the run's files of these names."""
-        with _writing(self.folder):
+        with writing(self.folder):
             for pattern in patterns:
                 for old in self.folder.glob(pattern):
                     old.unlink()
@@ -157,9 +140,22 @@ class RunStore:
         """The surfaces of level 0, as they were when the run began."""
         stored = self._load("geometry.npz")
         try:
-            return _unpack_geometry(stored)
+            return unpack_geometry(stored)
         except (KeyError, TypeError, ValueError, SceneError):
             raise self._strange("geometry.npz") from None
+
+    def write_start(self, state: State) -> None:
+        """The state that a motion begins with."""
+        self._save("start.npz", x=state.x, v=state.v)
+
+    def read_start(self) -> tuple[Floats, Floats] | None:
+        """Positions [m] and velocities [m/s] (n, 3) that a motion begins with, None where the scene says it."""
+        if not (self.folder / "start.npz").is_file():
+            return None
+        stored = self._load("start.npz")
+        if {"x", "v"} - stored.keys() or stored["x"].shape != stored["v"].shape:
+            raise self._strange("start.npz")
+        return frozen(stored["x"]), stored["v"]
 
     # --- one level --------------------------------------------------------------------------------------------------
 
@@ -169,7 +165,7 @@ class RunStore:
         uv: texture coordinates of the triangles' corners, (m, 3, 2), NaN where there are none.
         """
         self.remove(*(f"level-{level}/{name}" for name in OF_LEVEL))
-        with _writing(self.folder):
+        with writing(self.folder):
             (self.folder / f"level-{level}").mkdir(exist_ok=True)
         texture = {} if uv is None else {"uv": uv}
         self._save(f"level-{level}/mesh.npz", triangles=triangles, body=body, shells=np.array(shells), **texture)
@@ -226,7 +222,7 @@ class RunStore:
         text = "".join(_line(entry) for entry in kept)
         if path.is_file() and path.read_bytes() != text.encode():
             self._write(f"level-{level}/steps.jsonl", text.encode())
-        with _writing(self.folder):
+        with writing(self.folder):
             for name in ("frame", "velocity"):
                 for number in self.frames(level, name):
                     if number > frames:
@@ -235,7 +231,7 @@ class RunStore:
     def append_step(self, level: int, entry: dict[str, Any]) -> None:
         """Adds a line to the level's log of steps."""
         line = _line(entry).encode()
-        with _writing(self.folder), (self.folder / f"level-{level}" / "steps.jsonl").open("ab", buffering=0) as file:
+        with writing(self.folder), (self.folder / f"level-{level}" / "steps.jsonl").open("ab", buffering=0) as file:
             if file.write(line) != len(line):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -280,6 +276,29 @@ class RunStore:
     def read_frame(self, level: int, number: int, what: str = "frame") -> Floats:
         """Positions (n, 3) [m] of one frame, or velocities (n, 3) [m/s]."""
         return read_frame(self.folder / self.frame_name(level, number, what))
+
+    def read_state(self, level: int, step: int, h: float) -> State:
+        """The state of a motion's level after a step of h [s], where every step has a frame."""
+        x, v = (self.read_frame(level, step, what) for what in ("frame", "velocity"))
+        return State(level, step, step * h, frozen(x), v)
+
+    def time_of(self, level: int, number: int) -> float:
+        """Time [s] of a frame of a level, which must be there."""
+        known, at = self.frames(level), self.read_checkpoint(level)
+        if at is None or not known:
+            raise SceneError(f"{self.folder} has no states of level {level} yet: run that level first.")
+        if number not in known:
+            raise SceneError(
+                f"{self.folder} has no frame {number} of level {level}: choose from {known[0]} to {known[-1]}, and "
+                "give time.frame_every to have more of them."
+            )
+        for entry in self.read_steps(level, at.state.step):
+            if entry["frame"] == number:
+                return float(entry["time"])
+        if number > known[0]:
+            return at.state.time
+        begin = self.read_spec().begin
+        return 0.0 if begin is None else begin * self.read_scene().time.step
 
     # --- files ------------------------------------------------------------------------------------------------------
 
@@ -328,7 +347,7 @@ class RunStore:
 
     def copy(self, name: str, to: str) -> None:
         """One of the run's files under another name."""
-        with _writing(self.folder):
+        with writing(self.folder):
             data = (self.folder / name).read_bytes()
         self._write(to, data)
 
@@ -336,7 +355,7 @@ class RunStore:
     def replacing(self, name: str) -> Iterator[Path]:
         """A path to write to, which becomes the file of that name if all goes well."""
         partial = self.folder / _partial(name)
-        with _writing(self.folder):
+        with writing(self.folder):
             try:
                 yield partial
                 os.replace(partial, self.folder / name)
@@ -363,51 +382,6 @@ class RunStore:
             raise SceneError(f"{self.folder / name} cannot be read ({error}): run the scene again.") from None
 
 
-def pack_geometry(geometry: Geometry) -> dict[str, Any]:
-    """A geometry as named arrays, e.g. shell-0-X."""
-    out: dict[str, Any] = {"half_spaces": np.array([mesh is None for mesh in geometry.colliders], bool)}
-    for i, (mesh, x, pins) in enumerate(zip(geometry.shells, geometry.shell_positions, geometry.pins, strict=True)):
-        out |= _pack_mesh(f"shell-{i}", mesh) | {f"shell-{i}-x": x}
-        out |= {f"shell-{i}-pin-{j}": vertices for j, vertices in enumerate(pins)}
-    for i, regions in enumerate(geometry.regions):
-        out |= {f"shell-{i}-region-{j}": weights for j, weights in enumerate(regions)}
-    for i, solid in enumerate(geometry.colliders):
-        if solid is not None:
-            out |= _pack_mesh(f"collider-{i}", solid)
-    for i, track in enumerate(geometry.tracks):
-        if track is not None:
-            out |= {f"collider-{i}-times": track.times, f"collider-{i}-positions": track.positions}
-    return out
-
-
-def _pack_mesh(name: str, mesh: Mesh) -> dict[str, Any]:
-    arrays = {entry.name: getattr(mesh, entry.name) for entry in fields(Mesh)}
-    return {f"{name}-{key}": array for key, array in arrays.items() if array is not None}
-
-
-def _unpack_geometry(stored: dict[str, Any]) -> Geometry:
-    def mesh(name: str) -> Mesh:
-        more = (stored.get(f"{name}-{key}") for key in ("uv", "rest"))
-        return Mesh(stored[f"{name}-X"], stored[f"{name}-triangles"], *more)
-
-    shells = tuple(mesh(f"shell-{i}") for i in takewhile(lambda i: f"shell-{i}-X" in stored, count()))
-    pins, regions = (
-        [
-            tuple(stored[name] for name in takewhile(stored.__contains__, (f"shell-{i}-{what}-{j}" for j in count())))
-            for i in range(len(shells))
-        ]
-        for what in ("pin", "region")
-    )
-    numbers = range(len(stored["half_spaces"]))
-    colliders = [None if stored["half_spaces"][i] else mesh(f"collider-{i}") for i in numbers]
-    samples = [(stored.get(f"collider-{i}-times"), stored.get(f"collider-{i}-positions")) for i in numbers]
-    tracks = [None if times is None or places is None else Track(times, places) for times, places in samples]
-    return Geometry(
-        shells, tuple(stored[f"shell-{i}-x"] for i in range(len(shells))), tuple(colliders), tuple(pins), tuple(tracks),
-        regions=tuple(regions) if any(regions) else (),
-    )  # fmt: skip
-
-
 def _partial(name: str) -> str:
     """What a file is called before it is whole; writers of pictures go by the ending."""
     stem, _, ending = name.rpartition(".")
@@ -423,11 +397,3 @@ def _as_plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return value.item()
     raise TypeError(f"{type(value).__name__} is no plain value")
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(folder, error) from None

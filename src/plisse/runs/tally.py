@@ -74,7 +74,7 @@ class LevelRun:
     """A level at work. state: after its last complete step; began: when, on the clock of perf_counter [s].
 
     last: number of the last step; aim: what ends it; placed: whether its problem was made with start positions; moves:
-    through time, not to rest.
+    through time, not to rest; begin: the step that it begins with.
     """
 
     tally: Tally
@@ -86,11 +86,12 @@ class LevelRun:
     aim: Aim
     placed: bool
     moves: bool
+    begin: int = 0
     lap: float = field(default_factory=time.perf_counter)
 
     def take_up(self, at: Checkpoint, steps: list[dict[str, Any]]) -> None:
         """Goes on counting where an earlier command stopped. steps: the level's log so far."""
-        self.state, self.tally.counts = at.state, Counts(**at.notes["counts"])
+        self.state, self.tally.counts = at.state, Counts(**at.notes.get("counts_before", at.notes["counts"]))
         if self.tally.counts.seen % self.tally.every == 0:
             self.tally.last_checked = at.state
         if steps:
@@ -134,6 +135,7 @@ class LevelRun:
             "size": None if self.aim.rest is None else self.aim.rest.size,
             "bodies": problem.bodies.names[: problem.bodies.simulated],
             "placed": self.placed,
+            "begin": self.begin,
             "ended": ended,
             "vertices": problem.bodies.n_simulated,
             "triangles": problem.simulated_triangles,
@@ -168,7 +170,8 @@ def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) 
         level=state.level,
         vertices=notes["vertices"],
         triangles=notes["triangles"],
-        steps=state.step,
+        steps=state.step - notes.get("begin", 0),
+        begin=notes.get("begin", 0),
         newton_iterations=state.newton_iterations,
         wall_s=round(last["wall"], 3),
         stalled=state.stalled,
@@ -190,6 +193,6 @@ def report_level(at: Checkpoint, steps: list[dict[str, Any]], *, dynamic: bool) 
         numeric_factorisations=last["numeric"],
         candidate_builds=last["candidates"],
         history=history,
-        motion=report_motion(history) if dynamic else None,
+        motion=report_motion(history, begin=notes.get("begin", 0)) if dynamic else None,
         mechanics=None if notes.get("mechanics") is None else MechanicsReport(**notes["mechanics"]),
     )
