@@ -78,6 +78,10 @@ def build_parser() -> argparse.ArgumentParser:
         help="refine only frames A to B of a motion, as a run of its own in RUN/frames-A-B",
     )  # fmt: skip
     refine.add_argument(
+        "--workers", type=_count, metavar="N",
+        help="motions that follow diagonally: refine N segments of a level at the same time, and join them",
+    )  # fmt: skip
+    refine.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE",
         help="change the scene and go back to the preview, from its last state: contact.friction=0.5; "
         "collider.1={...} adds one after collider.0, collider.1= removes it",
@@ -241,6 +245,14 @@ def _refine(options: argparse.Namespace) -> int:
         "threads": options.threads, "to_level": options.to_level, "check_every": options.check_every,
         "progress": sys.stderr, "quiet": options.quiet,
     }  # fmt: skip
+    if options.workers:
+        from plisse.runs.segments import refine_in_segments
+
+        given = [name for name in ("frame", "frames", "rest", "tol", "levels", "set") if getattr(options, name)]
+        if given:
+            raise SceneError(f"--workers refines all of a motion as it is: leave out --{given[0]}.")
+        report, _ = refine_in_segments(options.run, workers=options.workers, **common)
+        return _conclude(report, options.run)
     if options.frame or options.frames:
         asked, what = ("--frame", "a frame") if options.frame else ("--frames", "frames")
         given = [name for name in ("rest", "tol", "levels", "set") if getattr(options, name)]

@@ -100,12 +100,19 @@ class BDF2(Euler):
 INTEGRATORS: dict[str, type[Integrator]] = {"euler": Euler, "bdf2": BDF2}
 
 
+def drawn_to(y: Floats, w: float, prediction: Prediction) -> Prediction:
+    """The same with a pull w/h² ‖x − y‖²_M / 2, which only moves x̂ and shortens the inertia's h."""
+    firm = 1.0 / prediction.stride**2
+    x_hat = (firm * prediction.x_hat + w * y) / (firm + w)
+    return replace(prediction, x_hat=x_hat, stride=1.0 / sqrt(firm + w))
+
+
 class Carried(Integrator):
     """Of a level above the coarsest: implicit Euler whose target x̂ = x̄ + h v̄ takes something from the level below.
 
-    [Zhang2025] eq. 5. maps: from each level, by its number, to the next finer one. consistency: w of the pull w/h²
-    ‖x − P x_{l−1}ᵗ⁺¹‖²_M / 2 towards where the level below will be, which only moves x̂ and shortens h. For another
-    way, derive a class with an `expect` of your own and give it to `march`.
+    [Zhang2025] eq. 5. maps: from each level, by its number, to the next finer one. consistency: w of the pull to where
+    the level below will be, P x_{l−1}ᵗ⁺¹. For another way, derive a class with an `expect` of your own and give it to
+    `march`.
     """
 
     def __init__(self, h: float, maps: Callable[[int], LevelMap], *, consistency: float = 0.0) -> None:
@@ -122,10 +129,8 @@ class Carried(Integrator):
 
     def _drawn(self, own: Prediction, x_hat: Floats, grid: Grid, level: int, step: int) -> Prediction:
         """What a level would do by itself with another target, which is drawn to the level below."""
-        w = self._w
-        if w > 0.0:
-            x_hat = (x_hat + w * self.prolonged(grid, level, step)) / (1.0 + w)
-        return replace(own, x_hat=x_hat, stride=1.0 / sqrt(1.0 + w), own=own.x_hat)
+        carried = replace(own, x_hat=x_hat, own=own.x_hat)
+        return drawn_to(self.prolonged(grid, level, step), self._w, carried) if self._w > 0.0 else carried
 
     def prolonged(self, grid: Grid, level: int, t: int) -> Floats:
         """P x of the level below at step t [m]."""
@@ -203,3 +208,20 @@ CARRIED: dict[str, type[Carried]] = {
     "full-diagonal": FullDiagonal,
     "vertical": Vertical,
 }
+
+
+class Joining(Integrator):
+    """Another way's steps, drawn more and more to states that are known: w = (k/(m + 1 − k))² in the k-th of m steps.
+
+    goal: x (n, 3) [m] after a step; first: the step before the first of them.
+    """
+
+    def __init__(self, way: Integrator, goal: Callable[[int], Floats], *, first: int, steps: int) -> None:
+        super().__init__(way.h)
+        self.history = way.history
+        self._way, self._goal, self._first, self._steps = way, goal, first, steps
+
+    def predict(self, grid: Grid, level: int, step: int) -> Prediction:
+        k = step - self._first
+        w = (k / (self._steps + 1 - k)) ** 2
+        return drawn_to(self._goal(step), w, self._way.predict(grid, level, step))

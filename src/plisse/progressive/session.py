@@ -112,13 +112,20 @@ class Session:
         """
         return self._driven(self._animate(self.finest if level is None else self._known(level)))
 
-    def resume(self, at: Checkpoint, *, start: Floats | None, last: int) -> Iterator[State]:
+    def resume(
+        self,
+        at: Checkpoint,
+        *,
+        start: Floats | None,
+        last: int,
+        join: Callable[[Integrator], Integrator] | None = None,
+    ) -> Iterator[State]:
         """States of a level after a checkpoint, the same to the bit as if it had not been left there.
 
         start: the positions (n, 3) [m] that its problem was made with, None where the scene gave them; last: number of
-        the last step.
+        the last step. join: makes the motion's integrator another one.
         """
-        return self._driven(self._resume(at, start, last))
+        return self._driven(self._resume(at, start, last, join))
 
     def begin_with(self, state: State) -> None:
         """The motion begins with this state of its first level, at its step."""
@@ -343,7 +350,9 @@ class Session:
         way = VelProBDF2 if time.integrator == "bdf2" else CARRIED[settings.motion]
         return way(time.step, lambda coarse: hierarchy.between(coarse, coarse + 1), consistency=settings.consistency)
 
-    def _resume(self, at: Checkpoint, start: Floats | None, last: int) -> Generator[State]:
+    def _resume(
+        self, at: Checkpoint, start: Floats | None, last: int, join: Callable[[Integrator], Integrator] | None
+    ) -> Generator[State]:
         level, time = at.state.level, self.scene.time
         self._open(level)
         problem = self.ladder.problem(level, start=start)
@@ -352,6 +361,7 @@ class Session:
             self.grid.put(State(level, at.state.step - 1, at.state.time - time.step, *at.before))
         self.grid.put(at.state)
         integrator = self._motion(level) if self.is_dynamic else self._statics(problem)
+        integrator = integrator if join is None else join(integrator)
         placed, rest = start is not None, self.ladder.rest()
         yield from self._march(problem, integrator, rest=rest, last=last, placed=placed, resumed=True)
 

@@ -97,14 +97,20 @@ class RunStore:
         # the scene goes first and comes last: without it there is no run
         self.remove(*TOP, *(f"level-*/{name}" for name in OF_LEVEL))
         self.tidy()
-        parts = (*self.folder.glob("frame-[0-9]*"), *self.folder.glob("frames-[0-9]*"))
-        for part in parts:
-            if RunStore(part).exists:
-                RunStore(part)._clear()
-                RunStore(part).remove(".lock")
-        for part in (*self.folder.glob("level-*"), *parts):
+        for pattern in ("frame-[0-9]*", "frames-[0-9]*", "segments/level-*"):
+            for part in self.folder.glob(pattern):
+                RunStore(part).dissolve()
+        for part in (*self.folder.glob("level-*"), self.folder / "segments"):
             with suppress(OSError):
                 part.rmdir()  # if nothing of the user's is in it
+
+    def dissolve(self) -> None:
+        """Removes the run, if there is one, and its folder, if nothing of the user's is in it."""
+        if self.exists:
+            self._clear()
+            self.remove(".lock")
+        with suppress(OSError):
+            self.folder.rmdir()
 
     @classmethod
     def open(cls, folder: Path) -> RunStore:

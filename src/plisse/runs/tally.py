@@ -34,6 +34,19 @@ class Counts:
     distance: float | None = None  # smallest, over the offset
     stretch: float = 0.0  # largest, over the limit
 
+    def plus(self, other: Counts) -> Counts:
+        """Those of both together."""
+        distances = [each.distance for each in (self, other) if each.distance is not None]
+        return Counts(
+            seen=self.seen + other.seen,
+            intersections=self.intersections + other.intersections,
+            checked=self.checked + other.checked,
+            unconverged=self.unconverged + other.unconverged,
+            missed=max(self.missed, other.missed),
+            distance=min(distances, default=None),
+            stretch=max(self.stretch, other.stretch),
+        )
+
 
 @dataclass
 class Tally:

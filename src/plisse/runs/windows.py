@@ -59,15 +59,17 @@ def find_window(folder: Path, frames: Frames) -> Window:
     return Window(first, last, level)
 
 
-def refine_window(folder: str | Path, window: Window, *, threads: int, **options: Any) -> Report:
+def refine_window(
+    folder: str | Path, window: Window, *, threads: int, into: Path | None = None, **options: Any
+) -> Report:
     """Refines some frames of a motion on the levels above the finest that has them.
 
-    The window becomes a run of its own in the run's folder, with what the coarser levels have of it, and goes on where
-    it is when it is asked for again. A finer level begins with the safe expansion of the first frame and with the
-    velocities of the level below. options: as `refine_run` has them.
+    The window becomes a run of its own, by default in the run's folder, with what the coarser levels have of it, and
+    goes on where it is when it is asked for again. A finer level begins with the safe expansion of the first frame and
+    with the velocities of the level below. options: as `refine_run` has them.
     """
     folder = Path(folder)
-    own = window.folder(folder)
+    own = window.folder(folder) if into is None else into
     if RunStore(own).exists:
         return refine_run(own, threads=threads, **options)
     store = RunStore.open(folder)
