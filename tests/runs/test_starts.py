@@ -152,9 +152,16 @@ def test_bodies_come_and_go_and_steps_may_be_shorter(preview: Path, tmp_path: Pa
     ],
 )
 def test_a_start_that_does_not_fit_is_one_sentence(
-    preview: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], says: str
+    preview: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    says: str,
 ) -> None:
     scene, out = scene_of(tmp_path), tmp_path / "out"
+    # a mesh that shows intersections is left where the command is given
+    monkeypatch.chdir(tmp_path)
     capsys.readouterr()
     assert run(scene, out, *(word.replace("{run}", str(preview)) for word in words)) == 2
     assert says in said(capsys)

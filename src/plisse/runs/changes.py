@@ -41,14 +41,20 @@ def check_unchanged(store: RunStore, scene: Scene, geometry: Geometry, source: s
             f"{store.folder} holds a run of another scene, {change}: undo that to resume it, replace it with "
             "--overwrite, or choose another --out."
         )
-    found = [at.state for level in store.levels() if (at := store.read_checkpoint(level)) is not None]
-    there = max((state.step for state in found), default=0)
-    if before.time.mode == "dynamic" and there > scene.time.steps:
+    if scene.time.mode == "dynamic":
+        _check_length(store, scene)
+    return spec
+
+
+def _check_length(store: RunStore, scene: Scene) -> None:
+    """Raises SceneError where a motion would end before what is there of it."""
+    found = [at.state.step for level in store.levels() if (at := store.read_checkpoint(level)) is not None]
+    there = max(found, default=0)
+    if there > scene.time.steps:
         raise SceneError(
             f"{store.folder} has come to {there * scene.time.step:g} s already, beyond time.duration = "
             f"{scene.time.duration:g} s: a run can only be made longer; raise it, or choose another --out."
         )
-    return spec
 
 
 def keep_contact(store: RunStore, scene: Scene) -> Scene:
