@@ -34,7 +34,7 @@ SMALL = {
     ),
     "38-octocats": ("shell.0.resolution=20", "shell.1.resolution=20", "hierarchy.levels=[700]", "time.duration=0.8"),
     "39-sky-dancers": (
-        *(f"shell.{k}.resolution=40" for k in range(3)), "hierarchy.levels=[800]", "time.duration=1.6",
+        *(f"shell.{k}.resolution=30" for k in range(3)), "hierarchy.levels=[600]", "time.h=0.04", "time.duration=1.6",
     ),
     "40-duck": ("shell.resolution=16", "hierarchy.levels=[150]", "time.h=0.01", "time.duration=0.1"),
     "41-trampolines": (
@@ -42,17 +42,17 @@ SMALL = {
         "shell.3.resolution=4", "hierarchy.levels=2", "hierarchy.ratio=3", "time.duration=0.4",
     ),
     "42-bunny-drop": (
-        "shell.vertices=600", "hierarchy.levels=8", "hierarchy.ratio=1.2", "collider.0.resolution=32",
+        "shell.vertices=400", "hierarchy.levels=8", "hierarchy.ratio=1.2", "collider.0.resolution=32",
         "time.h=0.02", "time.duration=0.5",
     ),
     "43-cow-drop": (
-        "shell.vertices=600", "hierarchy.levels=3", "collider.0.resolution=44", "time.h=0.02", "time.duration=0.5",
+        "shell.vertices=400", "hierarchy.levels=4", "collider.0.resolution=44", "time.h=0.02", "time.duration=0.5",
     ),
     "44-flag-dense": ("shell.vertices=300", "hierarchy.levels=4", "time.duration=2"),
-    "45-balloons": ("shell.0.resolution=20", "shell.1.resolution=20", "hierarchy.levels=[700]", "time.duration=0.3"),
+    "45-balloons": ("shell.0.resolution=20", "shell.1.resolution=20", "hierarchy.levels=[700]", "time.duration=0.2"),
     "46-jumble-pile": (*BODIES, "shell.0.vertices=300", "hierarchy.levels=[300]", "time.duration=0.8"),
     "47-hats": (
-        *(f"shell.{k}.vertices=200" for k in range(5)), "hierarchy.levels=[400]", *HOOKS, "time.duration=1.2",
+        *(f"shell.{k}.vertices=150" for k in range(5)), "hierarchy.levels=[350]", *HOOKS, "time.h=0.02", "time.duration=1",
     ),
 }  # fmt: skip
 

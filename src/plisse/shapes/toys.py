@@ -53,7 +53,7 @@ def octocat(size: Size = 0.3, *, resolution: Annotated[int, Count(20, FINEST), "
 
 
 @shape
-def dancer(size: Size = 2.0, *, resolution: Annotated[int, Count(40, FINEST), "cells along it"] = 64) -> Mesh:
+def dancer(size: Size = 2.0, *, resolution: Annotated[int, Count(30, FINEST), "cells along it"] = 64) -> Mesh:
     """A sky dancer: a closed tube along z with two arms that are raised."""
     return carve(DANCER, DANCER_BOX, size, resolution)
 
