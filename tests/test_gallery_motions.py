@@ -43,7 +43,7 @@ SMALL = {
     ),
     "42-bunny-drop": (
         "shell.vertices=400", "hierarchy.levels=8", "hierarchy.ratio=1.2", "collider.0.resolution=32",
-        "time.h=0.02", "time.duration=0.5",
+        "time.h=0.02", "time.duration=0.44",
     ),
     "43-cow-drop": (
         "shell.vertices=400", "hierarchy.levels=4", "collider.0.resolution=44", "time.h=0.02", "time.duration=0.5",
