@@ -16,6 +16,7 @@ CLOSED = {
     "teddy": (lambda: teddy(resolution=20), 2, (1100, 1500), 0.3, 5.05e-3, 20),
     "octocat": (lambda: octocat(resolution=20), 2, (1100, 1500), 0.3, 5.45e-3, 20),
     "dancer": (lambda: dancer(resolution=40), 2, (900, 1200), 2.0, 0.104, 20),
+    "dancer, coarse": (lambda: dancer(resolution=30), 2, (550, 700), 2.0, 0.104, 20),
     "hook": (lambda: hook(resolution=20), 2, (600, 900), 0.15, 2.42e-4, 20),
     "tetrahedron": (lambda: polyhedron(subdivisions=3), 2, (100, 150), 0.1155, 5.13e-4, 55),
     "wedge": (lambda: polyhedron(kind="wedge", subdivisions=2), 2, (50, 80), 0.1249, 7.31e-4, 35),
