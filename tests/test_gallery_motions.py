@@ -126,7 +126,7 @@ def check_ball(rows: list[Row]) -> None:
 
 def check_laundry(rows: list[Row]) -> None:
     for row in rows:
-        # it has slid in: its middle is below the rim, and most of it is in the basket
+        # its middle is below the rim, and more than half of it is in the basket
         x = row.x[-1]
         inside = (np.hypot(x[:, 0], x[:, 1]) < 0.37) & (x[:, 2] < 0.28)
         assert row.mass[inside].sum() > 0.5 * row.mass.sum()
