@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS := .venv/.docs
 
-.PHONY: demo test test-slow gallery gallery-psq bench bench-pcs bench-psq docs package clean
+.PHONY: demo test test-slow gallery gallery-psq gallery-pd bench bench-pcs bench-psq docs package clean
 
 demo: $(READY)
 	$(BIN)/plisse run src/plisse/gallery/05-sphere.toml --out runs/drape --overwrite
@@ -24,6 +24,9 @@ gallery: $(READY)
 
 gallery-psq: $(READY)
 	sh tools/gallery.sh shells runs/gallery-psq $(BIN)/plisse
+
+gallery-pd: $(READY)
+	sh tools/gallery.sh motions runs/gallery-pd $(BIN)/plisse
 
 bench: $(READY)
 	$(BIN)/plisse bench newton

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The gallery at full size into a folder: sh tools/gallery.sh PART OUT [PLISSE]. PART is `drapes`, whose levels are made
-# by subdivision, or `shells`, whose levels are found by decimation. Every accepted state is checked for intersections;
-# pictures of all levels side by side are OUT/NAME/levels.png. Further words are passed on to `run`.
+# by subdivision, `shells`, whose levels are found by decimation, or `motions`. Every accepted state is checked for
+# intersections; pictures of all levels side by side are OUT/NAME/levels.png. Further words are passed on to `run`.
 part=$1
 out=$2
 plisse=${3:-plisse}
@@ -46,8 +46,27 @@ shells() {
     done
 }
 
+motions() {
+    for scene in 30-gear 31-bouncy-cube 32-flag 33-jumble 34-ball-drop 35-laundry 36-spin-cycle 38-octocats 39-sky-dancers \
+        40-duck 44-flag-dense 47-hats; do
+        run "${scene#*-}" "$scene" "$@"
+    done
+    # as large as published
+    run toy-toss 37-toy-toss --set shell.resolution=165 --set hierarchy.levels=4 "$@"
+    run balloons 45-balloons --set shell.0.resolution=258 --set shell.1.resolution=258 "$@"
+    run trampolines-4 41-trampolines "$@"
+    run trampolines-8 41-trampolines --set hierarchy.levels=8 --set hierarchy.ratio=1.81 "$@"
+    run bunny-drop-8 42-bunny-drop "$@"
+    run bunny-drop-16 42-bunny-drop --set hierarchy.levels=16 --set hierarchy.ratio=1.314 "$@"
+    run cow-drop-thin 43-cow-drop "$@"
+    run cow-drop-thick 43-cow-drop --set shell.material.thickness=4e-4 "$@"
+    for w in 0 0.1 0.25 0.5; do
+        run "jumble-pile-$w" 46-jumble-pile --set "hierarchy.consistency=$w" "$@"
+    done
+}
+
 case $part in
-    drapes | shells) "$part" "$@" ;;
-    *) echo "there is no part \"$part\": choose drapes or shells" >&2; exit 2 ;;
+    drapes | shells | motions) "$part" "$@" ;;
+    *) echo "there is no part \"$part\": choose drapes, shells or motions" >&2; exit 2 ;;
 esac
-[ -z "$failed" ] || { echo "not in equilibrium or failed:$failed" >&2; exit 1; }
+[ -z "$failed" ] || { echo "not solved or failed:$failed" >&2; exit 1; }

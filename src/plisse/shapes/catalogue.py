@@ -23,6 +23,7 @@ from plisse.shapes.patches import (
     icosahedron_faces,
     lay_out,
     profile_area,
+    quarter,
     revolve,
 )
 from plisse.shapes.rectangle import DIAGONALS, fill_rectangle
@@ -118,12 +119,9 @@ def sphere(
     X = np.concatenate((X, X[:, (2, 0, 1)], X[:, (1, 2, 0)]))
     mesh = Mesh(X / np.linalg.norm(X[0]), icosahedron_faces(X))
     for _ in range(subdivisions):
-        middles = mesh.X[mesh.edges].sum(axis=1)
-        middles /= np.linalg.norm(middles, axis=1, keepdims=True)
-        a, b, c = mesh.triangles.T
-        ab, bc, ca = mesh.triangle_edges.T + np.int32(len(mesh.X))
-        quarters = np.stack((a, ab, ca, ab, b, bc, ca, bc, c, ab, bc, ca), axis=1)
-        mesh = Mesh(np.concatenate((mesh.X, middles)), quarters.reshape(-1, 3))
+        finer = quarter(mesh)
+        finer.X[len(mesh.X) :] /= np.linalg.norm(finer.X[len(mesh.X) :], axis=1, keepdims=True)
+        mesh = finer
     return Mesh(radius * mesh.X, mesh.triangles)
 
 
@@ -324,7 +322,7 @@ def hat(
 
 
 # Shapes of their own modules, which are listed after the plain ones.
-from plisse.shapes import hollow, solids, star  # noqa: E402, F401
+from plisse.shapes import hollow, solids, star, toys  # noqa: E402, F401
 
 # of a collider's shape "floor", which is a half-space and no mesh
 FLOOR_HEIGHT = Entry("height", Number("m"), "of the level plane", None, "below everything else")

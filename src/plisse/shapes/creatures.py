@@ -1,4 +1,4 @@
-"""Fields of two more creatures, in arbitrary units; both look along x and stand at z = 0."""
+"""Fields of creatures and toys, in arbitrary units; creatures look along x and stand at z = 0."""
 
 from plisse.shapes.sculpt import Vector, ellipsoid, limb, mirror, unite
 
@@ -33,4 +33,54 @@ COW = unite(
     (0.07, mirror(limb([(-0.40, 0.13, 0.54), (-0.44, 0.14, 0.28), (-0.42, 0.14, 0.07)], [0.14, 0.09, 0.085]))),
     (0.06, ellipsoid((-0.24, 0.0, 0.42), (0.13, 0.11, 0.09))),
     (0.05, limb([(-0.54, 0.0, 0.80), (-0.68, 0.0, 0.70), (-0.71, 0.0, 0.48)], [0.075, 0.06, 0.065])),
+)
+
+# A duck: body, raised tail, neck and head, beak, wings.
+DUCK_BOX: tuple[Vector, Vector] = ((-0.66, -0.42, -0.02), (0.72, 0.42, 1.12))
+DUCK = unite(
+    (0.0, ellipsoid((0.0, 0.0, 0.34), (0.48, 0.34, 0.33))),
+    (0.12, ellipsoid((-0.44, 0.0, 0.50), (0.20, 0.14, 0.12), turn=(0, 35, 0))),
+    (0.10, ellipsoid((0.28, 0.0, 0.82), (0.26, 0.25, 0.27))),
+    (0.06, ellipsoid((0.54, 0.0, 0.78), (0.16, 0.15, 0.085))),
+    (0.06, mirror(ellipsoid((-0.08, 0.32, 0.40), (0.26, 0.09, 0.15), turn=(0, 12, 0)))),
+)
+
+# A teddy bear that sits: belly, head, muzzle, ears, arms, legs.
+TEDDY_BOX: tuple[Vector, Vector] = ((-0.36, -0.62, -0.02), (0.62, 0.62, 1.28))
+TEDDY = unite(
+    (0.0, ellipsoid((0.0, 0.0, 0.38), (0.30, 0.32, 0.37))),
+    (0.08, ellipsoid((0.04, 0.0, 0.88), (0.28, 0.31, 0.27))),
+    (0.06, ellipsoid((0.28, 0.0, 0.82), (0.12, 0.15, 0.12))),
+    (0.05, mirror(ellipsoid((0.02, 0.26, 1.12), (0.10, 0.12, 0.12)))),
+    (0.08, mirror(limb([(0.05, 0.26, 0.58), (0.18, 0.44, 0.50), (0.28, 0.46, 0.54)], [0.12, 0.12, 0.13]))),
+    (0.08, mirror(limb([(0.08, 0.20, 0.16), (0.32, 0.30, 0.14), (0.44, 0.32, 0.17)], [0.15, 0.14, 0.15]))),
+)
+
+# A cat with the arms of an octopus: large head with ears, five thick arms below it.
+OCTOCAT_BOX: tuple[Vector, Vector] = ((-0.56, -0.62, -0.02), (0.56, 0.62, 1.36))
+OCTOCAT = unite(
+    (0.0, ellipsoid((0.0, 0.0, 0.84), (0.40, 0.48, 0.38))),
+    (0.10, ellipsoid((0.0, 0.0, 0.44), (0.24, 0.24, 0.26))),
+    (0.06, mirror(limb([(0.02, 0.28, 1.08), (0.02, 0.36, 1.26)], [0.15, 0.08]))),
+    (0.08, mirror(limb([(0.12, 0.08, 0.30), (0.28, 0.18, 0.14), (0.42, 0.26, 0.13)], [0.13, 0.12, 0.11]))),
+    (0.08, mirror(limb([(-0.08, 0.14, 0.30), (-0.14, 0.36, 0.14), (-0.16, 0.50, 0.13)], [0.13, 0.12, 0.11]))),
+    (0.08, limb([(-0.14, 0.0, 0.30), (-0.34, 0.0, 0.14), (-0.44, 0.0, 0.16)], [0.13, 0.12, 0.11])),
+)
+
+# A sky dancer: a tall tube with two arms that are raised.
+DANCER_BOX: tuple[Vector, Vector] = ((-0.14, -0.50, -0.02), (0.14, 0.50, 2.02))
+DANCER = unite(
+    (0.0, limb([(0.0, 0.0, 0.10), (0.0, 0.0, 1.0), (0.0, 0.0, 1.88)], [0.12, 0.12, 0.12])),
+    (0.05, mirror(limb([(0.0, 0.08, 1.22), (0.0, 0.26, 1.42), (0.0, 0.40, 1.66)], [0.08, 0.08, 0.07]))),
+)
+
+# A coat hook on the wall x = 0: a plate, an arm along x, a raised tip with a knob.
+HOOK_BOX: tuple[Vector, Vector] = ((-0.06, -0.22, -0.42), (0.86, 0.22, 0.52))
+HOOK = unite(
+    (0.0, ellipsoid((0.03, 0.0, 0.0), (0.08, 0.20, 0.40))),
+    (
+        0.05,
+        limb([(0.04, 0.0, -0.12), (0.40, 0.0, -0.16), (0.66, 0.0, 0.02), (0.72, 0.0, 0.32)], [0.09, 0.08, 0.08, 0.08]),
+    ),
+    (0.04, ellipsoid((0.72, 0.0, 0.38), (0.12, 0.12, 0.12))),
 )

@@ -63,6 +63,14 @@ def fill_circle(radius: float, rings: int, *, sectors: int = 6) -> tuple[Floats,
     return np.concatenate(points), np.concatenate(triangles).astype(np.int32), rim
 
 
+def quarter(mesh: Mesh) -> Mesh:
+    """Every triangle cut into four at the midpoints of its edges, which come after the vertices."""
+    a, b, c = mesh.triangles.T
+    ab, bc, ca = mesh.triangle_edges.T + np.int32(len(mesh.X))
+    quarters = np.stack((a, ab, ca, ab, b, bc, ca, bc, c, ab, bc, ca), axis=1)
+    return Mesh(np.concatenate((mesh.X, mesh.X[mesh.edges].mean(axis=1))), quarters.reshape(-1, 3))
+
+
 def icosahedron_faces(X: Floats) -> Ints:
     """The twenty triples of vertices at edge length 2 from each other, facing outwards."""
     faces = []
