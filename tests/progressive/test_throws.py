@@ -148,3 +148,16 @@ def test_a_ball_is_blown_up_while_it_flies_on_both_levels() -> None:
         # p R² (1 − ν) / 2 E τ of a thin ball
         assert size[-1] - size[0] == pytest.approx(300 * 0.1**2 * 0.7 / (2 * 1e6 * 1e-3), rel=0.15)
         assert (x[-1] - x[0]).mean(axis=0) == pytest.approx(np.array([0.4, 0.0, 0.0]), abs=1e-4)
+
+
+def test_a_balloon_keeps_its_speed() -> None:
+    """A Hessian of pressure that resists translation would make every step end early, the velocity left behind."""
+    ball = {"shape": "sphere", "radius": 0.1, "subdivisions": 2, "material": "latex", "velocity": [3.5, 0, 0]}
+    for pressure in ({"value": 100, "kind": "gas"}, 100):
+        time = {"mode": "dynamic", "h": 0.01, "duration": 0.2}
+        data = {"shell": [ball | {"pressure": pressure}], "gravity": [0, 0, 0], "time": time}
+        session = open_session(scene_from_dict(data), threads=1)
+        *_, state = (state for state in session.preview() if state.accepted)
+        assert session.problem is not None
+        v = np.average(state.v, axis=0, weights=session.problem.mass)
+        assert v == pytest.approx([3.5, 0.0, 0.0], abs=2e-3) and state.newton_iterations <= 3 * state.step

@@ -140,3 +140,8 @@ def test_a_half_space_cannot_be_refined() -> None:
 def test_even_the_coarsest_of_many_levels_has_a_vertex() -> None:
     # another division by the number of vertices follows
     assert read(kind="decimation", levels=6, ratio=4.0).targets(100) == (1, 1, 2, 6, 25)
+
+
+def test_velpro_alone_is_drawn_to_the_level_below_by_itself() -> None:
+    assert Levels().pull == 1.0 and Levels(consistency=0.0).pull == 0.0
+    assert Levels(motion="semi-diagonal").pull == 0.0 and Levels(motion="semi-diagonal", consistency=0.5).pull == 0.5

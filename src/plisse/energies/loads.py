@@ -34,9 +34,9 @@ class Gravity(Potential):
 class PressureLoad(Potential):
     """−p V of a closed shell, or the ideal gas −p₀V₀ ln(V/V₀) (constant p V), V the enclosed volume.
 
-    Two triangles (i, j, k), (j, i, l) on an edge give ∂²V/∂xᵢ∂xⱼ = [x_l − x_k]ₓ/6 and nothing on the diagonal, so per
-    edge the Hessian's eigenvalues are ±p‖x_k − x_l‖/6 and its projection is closed-form. A gas adds p₀V₀/V² ∇V∇Vᵀ,
-    a global rank-one term.
+    Two triangles (i, j, k), (j, i, l) on an edge give ∂²V/∂xᵢ∂xⱼ = [x_l − x_k]ₓ/6 and nothing on the diagonal. A gas
+    adds p₀V₀/V² ∇V∇Vᵀ, a global rank-one term. With psd the Hessian is that term alone: edges projected one by one,
+    each to ½ p‖x_k − x_l‖/6 on its ends, would resist a translation of the whole, which no pressure does.
     """
 
     def __init__(self, mesh: Mesh, pressure: float, *, gas: bool = False) -> None:
@@ -75,24 +75,19 @@ class PressureLoad(Potential):
         return -self.pressure(x) * self._volume_gradient(x)
 
     def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
-        p = self.pressure(x)
-        a = (p / 6.0) * (x[self._hinges[:, 2]] - x[self._hinges[:, 3]])
-        skew = np.zeros((len(a), 3, 3))
-        skew[:, 0, 1], skew[:, 0, 2], skew[:, 1, 2] = -a[:, 2], a[:, 1], -a[:, 0]
-        skew -= skew.transpose(0, 2, 1)
-        blocks = np.zeros((len(a), 3, 3, 3))
-        if psd:
-            # (H + |H|)/2 with |H| = s (I − âaᵀ) on both diagonal blocks
-            s = np.linalg.norm(a, axis=1)[:, None, None]
-            across = 0.5 * (s * np.eye(3) - a[:, :, None] * a[:, None, :] / np.maximum(s, 1e-300))
-            blocks[:, 0], blocks[:, 1], blocks[:, 2] = across, 0.5 * skew, across
-        else:
-            blocks[:, 1] = skew
+        blocks: tuple[DenseBlocks, ...] = ()
+        if not psd:
+            a = (self.pressure(x) / 6.0) * (x[self._hinges[:, 2]] - x[self._hinges[:, 3]])
+            skew = np.zeros((len(a), 3, 3))
+            skew[:, 0, 1], skew[:, 0, 2], skew[:, 1, 2] = -a[:, 2], a[:, 1], -a[:, 0]
+            pairs = np.zeros((len(a), 3, 3, 3))
+            pairs[:, 1] = skew - skew.transpose(0, 2, 1)
+            blocks = (DenseBlocks(self._edges, pairs),)
         rank_one: tuple[Floats, ...] = ()
         if self._gas:
             V = self.volume(x)
             rank_one = (np.sqrt(self._pressure * self._V0) / V * self._volume_gradient(x),)
-        return Hessian((DenseBlocks(self._edges, blocks),), rank_one=rank_one)
+        return Hessian(blocks, rank_one=rank_one)
 
     def stencils(self) -> tuple[Ints, ...]:
         return (self._edges,)

@@ -348,7 +348,7 @@ class Session:
             return INTEGRATORS[time.integrator](time.step)
         hierarchy = self.ladder.hierarchy
         way = VelProBDF2 if time.integrator == "bdf2" else CARRIED[settings.motion]
-        return way(time.step, lambda coarse: hierarchy.between(coarse, coarse + 1), consistency=settings.consistency)
+        return way(time.step, lambda coarse: hierarchy.between(coarse, coarse + 1), consistency=settings.pull)
 
     def _resume(
         self, at: Checkpoint, start: Floats | None, last: int, join: Callable[[Integrator], Integrator] | None

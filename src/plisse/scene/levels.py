@@ -106,11 +106,11 @@ class Levels(Record):
         "so that levels move independently of each other",
         MOTIONS, default="velpro",
     )  # fmt: skip
-    consistency: float = number(
+    consistency: float | None = number(
         None,
         "dynamics: w of the pull w/h² with which a finer level is drawn to where the level below is at the end of "
         "each step",
-        default=0.0, least=0,
+        default=None, shown='1 with `motion = "velpro"`, else 0', least=0,
     )  # fmt: skip
 
     def check(self) -> None:
@@ -126,6 +126,13 @@ class Levels(Record):
             raise SceneError(
                 f'prolongation = "{self.prolongation}" does not go with kind = "{self.kind}": choose from {listing}.'
             )
+
+    @property
+    def pull(self) -> float:
+        """w of the pull to the level below in dynamics."""
+        if self.consistency is not None:
+            return self.consistency
+        return 1.0 if self.motion == "velpro" else 0.0
 
     @property
     def count(self) -> int:
