@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 DOCS := .venv/.docs
 
-.PHONY: demo test test-slow gallery gallery-psq gallery-pd bench bench-pcs bench-psq docs package clean
+.PHONY: demo test test-slow gallery gallery-psq gallery-pd bench bench-pcs bench-psq bench-pd docs package clean
 
 demo: $(READY)
 	$(BIN)/plisse run src/plisse/gallery/05-sphere.toml --out runs/drape --overwrite
@@ -41,6 +41,9 @@ bench-pcs: $(READY)
 
 bench-psq: $(READY)
 	$(BIN)/plisse bench psq
+
+bench-pd: $(READY)
+	$(BIN)/plisse bench pd
 
 docs: $(DOCS)
 	$(BIN)/sphinx-build -q -W --keep-going docs build/docs

@@ -1,4 +1,4 @@
-"""Progressive dynamics: speed of previews, consistency, continuity and stability of levels, damping, windows."""
+"""Progressive dynamics: consistency, continuity and stability of levels."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 from plisse.bench.figures import Figure, Part, measure_parts
 from plisse.bench.pd_consistency import measure_consistency, measure_pull
 from plisse.bench.pd_continuity import measure_continuity, measure_stability
+from plisse.bench.pd_gallery import measure_levels
 
 PARTS: dict[str, Part] = {
+    "levels": measure_levels,
     "consistency": measure_consistency,
     "pull": measure_pull,
     "continuity": measure_continuity,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from plisse.bench.climb import gallery_scene
 from plisse.bench.courses import Course, measure_apart, nudged, run_direct, run_levels
 from plisse.bench.figures import Figure, tell
+from plisse.bench.pd_gallery import SMALL
 from plisse.progressive.metrics import Projection
 from plisse.progressive.session import Session
-from plisse.scene.scene import Scene
 
 PULLS = (0.0, 0.1, 0.25, 0.5)
 
@@ -27,10 +27,10 @@ class Case:
 
 
 CASES = (
-    Case("31-bouncy-cube", (), 10.0),
-    Case("32-flag", (), 10.0),
-    Case("33-jumble", (), 4.0),
-    Case("30-gear", (), 4.0),
+    Case("31-bouncy-cube", ("shell.0.vertices=1600", "shell.1.resolution=8", "hierarchy.levels=[400]"), 10.0),
+    Case("32-flag", ("shell.vertices=200", "hierarchy.levels=3", "time.duration=3"), 10.0),
+    Case("33-jumble", SMALL["33-jumble"], 4.0),
+    Case("30-gear", ("shell.vertices=200", "hierarchy.levels=3", "time.duration=0.8"), 4.0),
 )
 
 
@@ -72,7 +72,7 @@ def measure_pull(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     """d and what lies outside of the coarse level's reach, with a stronger and stronger pull to the level below."""
     found = []
     for w in PULLS:
-        scene = gallery_scene("46-jumble-pile", tol=0.01, consistency=w)
+        scene = gallery_scene("46-jumble-pile", sets=SMALL["46-jumble-pile"], tol=0.01, consistency=w)
         session, courses = run_levels(scene, threads)
         found.append(_split(session, courses[-2], courses[-1]))
         tell(f"w = {w:g}: d {1e3 * found[-1][0]:.2f} mm, enrichment {1e3 * found[-1][1]:.2f} mm")
@@ -101,7 +101,3 @@ def _split(session: Session, coarse: Course, fine: Course) -> tuple[float, float
 
 def _in_mm(apart: Any) -> list[float]:
     return [round(1e3 * v, 3) for v in (apart.positions, apart.most, apart.centres)] + [round(apart.kinetic, 4)]
-
-
-def with_motion(scene: Scene, motion: str) -> Scene:
-    return replace(scene, hierarchy=replace(scene.hierarchy, motion=motion))

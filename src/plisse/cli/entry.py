@@ -20,10 +20,11 @@ from plisse.core.version import __version__
 if TYPE_CHECKING:
     from plisse.progressive.report import LevelReport, Report
 
-BENCHES = ("newton", "contact", "drop", "start", "pcs", "psq", "rest", "hierarchy", "cusick", "export")
+BENCHES = ("newton", "contact", "drop", "start", "pcs", "psq", "pd", "rest", "hierarchy", "cusick", "export")
 PARTS = {
     "pcs": ("speed-93k", "speed-371k", "preview", "interruption", "levels"),
     "psq": ("can", "mat", "starts", "agreement", "levels", "maps", "equilibrium", "locking", "plate"),
+    "pd": ("levels", "consistency", "pull", "continuity", "stability"),
     "rest": ("scenes", "saddles", "scales", "buckling", "speed"),
     "hierarchy": ("speed", "maps", "approximation", "prediction"),
 }
