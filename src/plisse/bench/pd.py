@@ -1,4 +1,4 @@
-"""Progressive dynamics: consistency, continuity and stability of levels."""
+"""Progressive dynamics: speed of previews, consistency, continuity and stability of levels."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from plisse.bench.figures import Figure, Part, measure_parts
 from plisse.bench.pd_consistency import measure_consistency, measure_pull
 from plisse.bench.pd_continuity import measure_continuity, measure_stability
 from plisse.bench.pd_gallery import measure_levels
+from plisse.bench.pd_speed import measure_speed
 
 PARTS: dict[str, Part] = {
+    "speed": measure_speed,
     "levels": measure_levels,
     "consistency": measure_consistency,
     "pull": measure_pull,
