@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import plisse.runs.album
+from plisse.bench.pd_gallery import SMALL as MOTIONS
 from plisse.cli import main
 from plisse.core.mesh import Mesh
 from plisse.pictures.render import render
@@ -246,7 +247,7 @@ PICTURED = ("01-drape",)
 
 
 def test_every_scene_has_its_numbers() -> None:
-    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted((*SCENES, *SHELLS))
+    assert sorted(path.stem for path in FOLDER.glob("*.toml")) == sorted((*SCENES, *SHELLS, *MOTIONS))
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def summarise(report: Report) -> str:
     """Verdict, what was chosen, a column a level, and where the time went."""
     levels = report.levels
     lines = [verdict(report), ""]
-    lines += [f"plisse {report.version}, {report.threads} threads, {report.wall_s:.1f} s in all"]
+    lines += [f"plisse {report.version}, {counted(report.threads, 'thread')}, {report.wall_s:.1f} s in all"]
     if report.auto:
         lines.append(f"chosen from the scene: {tell_chosen(report.auto)}")
     if levels:
