@@ -7,6 +7,7 @@ import pytest
 
 from plisse.cli import main
 from plisse.core.errors import SceneError
+from plisse.progressive.session import Session
 from plisse.runs.report import read_report
 from plisse.runs.segments import SEAM, _cut, refine_in_segments
 from plisse.runs.store import RunStore
@@ -64,6 +65,24 @@ def test_segments_are_joined_without_a_jump(tmp_path: Path, capsys: pytest.Captu
     assert not (parts / "segments").exists()
     # nothing is left to do, also for those who refine it in one piece
     assert main(["refine", str(parts), "--threads", "1"]) == 0
+
+
+def test_a_join_that_is_interrupted_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, parts = (run(tmp_path, name, "--preview-only") for name in ("whole", "parts"))
+    refine_in_segments(whole, workers=2, threads=1)
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Session, "resume", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            refine_in_segments(parts, workers=2, threads=1)
+    refine_in_segments(parts, workers=2, threads=1)
+    ours, theirs = (RunStore(each) for each in (parts, whole))
+    assert ours.frames(1) == theirs.frames(1) == list(range(25))
+    for number in range(25):
+        assert np.array_equal(ours.read_frame(1, number), theirs.read_frame(1, number))
 
 
 def _newton(store: RunStore) -> list[int]:

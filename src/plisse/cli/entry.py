@@ -252,8 +252,7 @@ def _refine(options: argparse.Namespace) -> int:
         given = [name for name in ("frame", "frames", "rest", "tol", "levels", "set") if getattr(options, name)]
         if given:
             raise SceneError(f"--workers refines all of a motion as it is: leave out --{given[0]}.")
-        report, _ = refine_in_segments(options.run, workers=options.workers, **common)
-        return _conclude(report, options.run)
+        return _conclude(refine_in_segments(options.run, workers=options.workers, **common), options.run)
     if options.frame or options.frames:
         asked, what = ("--frame", "a frame") if options.frame else ("--frames", "frames")
         given = [name for name in ("rest", "tol", "levels", "set") if getattr(options, name)]

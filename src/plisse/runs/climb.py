@@ -80,13 +80,14 @@ class Run:
     def has_work(self, first: int, last: int) -> bool:
         """Whether one of these levels is not done yet."""
         for level in range(first, last + 1):
-            if not self._is_done(level):
+            if not self.is_done(level):
                 return True
             if not self._may_go_on(level):
                 return False
         return False
 
-    def _is_done(self, level: int) -> bool:
+    def is_done(self, level: int) -> bool:
+        """Whether a level has come as far as it is to."""
         at = self.kept.get(level)
         if at is None or not at.notes["ended"] or self._is_looser(at):
             return False
@@ -112,7 +113,7 @@ class Run:
     def climb(self, first: int, last: int) -> None:
         """To equilibrium, or through time, on the first level and on those above it."""
         for level in range(first, last + 1):
-            if not self._is_done(level):
+            if not self.is_done(level):
                 try:
                     for _ in self._level(level, first):
                         pass

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import multiprocessing
+import signal
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, TextIO
@@ -36,17 +37,6 @@ SEAM = 8  # steps after a seam that are solved again, so that nothing jumps ther
 LOOK = 0.5  # seconds between two looks at how far the processes are
 
 
-@dataclass(frozen=True)
-class Seam:
-    """Where two segments meet: how far they were apart there, and how far the joined motion was from the second one
-    where it goes over into that [m]."""
-
-    level: int
-    step: int
-    apart: float
-    left: float
-
-
 def refine_in_segments(
     folder: str | Path,
     *,
@@ -56,7 +46,7 @@ def refine_in_segments(
     check_every: int = 10,
     progress: TextIO | None = None,
     quiet: bool = False,
-) -> tuple[Report, list[Seam]]:
+) -> Report:
     """Refines a motion level by level, each in as many segments as there are workers. [Zhang2024] §4.6.
 
     A segment begins with a safe expansion of the level below and does not know where the one before it ends. There the
@@ -79,24 +69,27 @@ def refine_in_segments(
         check_geometry(scene, geometry, to_level=to_level)
         session = Session(scene, geometry, threads=threads)
         restore_start(session, store)
-        run, seams = Run(session, store, check_every=check_every), list[Seam]()
-        last, first = session.finest if to_level is None else to_level, max(store.levels(), default=-1) + 1
-        if first == 0 or not first <= last <= session.finest:
+        run = Run(session, store, check_every=check_every)
+        last = session.finest if to_level is None else to_level
+        first = next((level for level in range(last + 1) if not run.is_done(level)), last + 1)
+        if first == 0:
+            raise SceneError(f"Level 0 of {folder} has not come to its end: continue it with `plisse run --resume`.")
+        if not first <= last <= session.finest:
             raise SceneError(
                 f"There is no level {last} to refine to: {folder} has levels 0 to {first - 1} of {session.finest + 1}."
             )
-        if not run.kept[first - 1].notes["ended"]:
-            raise SceneError(f"Level {first - 1} of {folder} has not come to its end: continue with `plisse refine`.")
+        # a level that was begun in one piece, or whose segments were not all joined, is made again
+        run.kept.pop(first, None)
         run.note(status="running")
         try:
             for level in range(first, last + 1):
                 cuts = _cut(run.begin, run.kept[level - 1].state.step, workers)
                 parts = _simulate(folder, level, cuts, threads=threads, check_every=check_every, progress=progress)
-                seams += _join(run, level, parts, quiet=quiet, progress=progress)
+                _join(run, level, parts, progress=None if quiet else progress)
         except KeyboardInterrupt:
             run.conclude("interrupted")
             raise
-        return run.conclude("done"), seams
+        return run.conclude("done")
 
 
 def _cut(begin: int, end: int, count: int) -> list[tuple[int, int]]:
@@ -138,7 +131,8 @@ def _simulate(
                 print(f"\rlevel {level}: {counted(made, 'frame')} in {len(cuts)} segments", end="", file=progress)
     finally:
         for task in tasks:
-            task.terminate() if task.is_alive() else None
+            if task.is_alive():
+                task.terminate()
             task.join()
     if any(task.exitcode for task in tasks):
         sentence = failures.get() if not failures.empty() else "A segment's process was stopped: try again."
@@ -146,9 +140,9 @@ def _simulate(
     return stores
 
 
-def _refine_segment(
-    folder: Path, window: Window, into: Path, threads: int, check_every: int, failures: Any
-) -> None:  # pragma: no cover – in a process of its own
+def _refine_segment(folder: Path, window: Window, into: Path, threads: int, check_every: int, failures: Any) -> None:
+    # Ctrl-C goes to all processes: the first one ends the others, which go on from their last step next time
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     into.parent.mkdir(exist_ok=True)
     try:
         refine_window(folder, window, threads=threads, into=into, to_level=window.level + 1, check_every=check_every)
@@ -157,10 +151,9 @@ def _refine_segment(
         raise SystemExit(1) from None
 
 
-def _join(run: Run, level: int, parts: Sequence[RunStore], *, quiet: bool, progress: TextIO | None) -> list[Seam]:
+def _join(run: Run, level: int, parts: Sequence[RunStore], *, progress: TextIO | None) -> None:
     """One level of all segments, with every seam solved again."""
-    store, session, seams = run.store, run.session, list[Seam]()
-    begin = run.begin
+    store, session, begin = run.store, run.session, run.begin
     for part in parts:
         end = part.read_checkpoint(level)
         assert end is not None
@@ -178,20 +171,17 @@ def _join(run: Run, level: int, parts: Sequence[RunStore], *, quiet: bool, progr
         for _ in session.resume(at, start=start, last=joined, join=join):
             pass
         left = _distance(run.kept[level].state.x, part.read_frame(level, joined))
-        seams.append(Seam(level, seam, apart, left))
+        if progress is not None:
+            print(
+                f"level {level}: two segments, {1e3 * apart:.2g} mm apart at step {seam}, are joined within {SEAM} "
+                f"steps, up to {1e3 * left:.2g} mm",
+                file=progress, flush=True,
+            )  # fmt: skip
         _take_over(run, part, level, joined, end)
     for part in parts:
         part.dissolve()
     with suppress(OSError):
         parts[0].folder.parent.rmdir()
-    if progress is not None and not quiet:
-        for each in seams:
-            print(
-                f"level {level}: two segments, {1e3 * each.apart:.2g} mm apart at step {each.step}, are joined within "
-                f"{SEAM} steps, up to {1e3 * each.left:.2g} mm",
-                file=progress, flush=True,
-            )  # fmt: skip
-    return seams
 
 
 def _take_over(run: Run, part: RunStore, level: int, after: int, end: Checkpoint) -> None:
