@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from plisse.core.errors import SceneError
 from plisse.export.sequences import write_single
@@ -90,10 +90,9 @@ def export_run(
     if all_levels:
         if kind not in ("mp4", "webm") or level is not None or smooth:
             raise SceneError("--all-levels is for a video of the levels as they are: leave out --level and --smooth.")
-        levels = [
-            open_recording(folder, level).between(*(frames or (None, None))) for level in find_levels(Path(folder))
+        options["beside"] = [
+            open_recording(folder, each).between(*(frames or (None, None))) for each in _coarser(folder)
         ]
-        return cast(Summary, import_module(f"{__name__}.video").film(levels, out, progress=progress, **options))
     recording = open_recording(folder, level)
     if frame is not None:
         recording = recording.only(frame)
@@ -111,6 +110,11 @@ def export_run(
     shown = recording.numbers[-1:] if single or (kind == "glb" and not animated) else recording.numbers
     said = recording.smooth.describe(recording.read_frame(number) for number in shown)
     return replace(summary, note="; ".join(filter(None, [said, summary.note])))
+
+
+def _coarser(folder: str | Path) -> list[int]:
+    """The levels that have frames, but for the finest."""
+    return sorted(find_levels(Path(folder)))[:-1]
 
 
 def _choose(format: str | None, out: Path) -> tuple[str, Path]:

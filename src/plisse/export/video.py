@@ -38,6 +38,7 @@ def write(
     recording: Recording,
     out: Path,
     *,
+    beside: Sequence[Recording] = (),
     fps: float | None = None,
     size: tuple[int, int] | None = None,
     floors: bool = True,
@@ -45,27 +46,16 @@ def write(
 ) -> Summary:
     """Writes a video: .mp4 in H.264 and yuv420p, which every player knows, or .webm in VP9, for browsers.
 
-    fps: frames per second; size: width and height in pixels.
+    beside: other recordings, shown before this one, each in its own panel, all seen by one camera. fps: frames per
+    second; size: width and height in pixels.
     """
-    return film([recording], out, fps=fps, size=size or SIZE, floors=floors, progress=progress)
-
-
-def film(
-    recordings: Sequence[Recording],
-    out: Path,
-    *,
-    fps: float | None = None,
-    size: tuple[int, int] | None = None,
-    floors: bool = True,
-    progress: Progress = quiet,
-) -> Summary:
-    """A video of several recordings at once, each in its own panel, all seen by one camera."""
-    kind, last = out.suffix.lower().removeprefix("."), recordings[-1]
+    recordings = [*beside, recording]
+    kind = out.suffix.lower().removeprefix(".")
     columns = min(IN_A_ROW, len(recordings))
     rows = -(-len(recordings) // columns)
-    size = size or (columns * PANEL[0], rows * PANEL[1])
+    size = size or ((columns * PANEL[0], rows * PANEL[1]) if beside else SIZE)
     width, height = even_size(size)
-    rate = min(last.rate, FASTEST) if fps is None else float(fps)
+    rate = min(recording.rate, FASTEST) if fps is None else float(fps)
     if not 0.1 <= rate <= 1000.0:
         raise SceneError(f"A video has 0.1 to 1000 frames per second, not {rate:g}.")
     ffmpeg = need("imageio_ffmpeg", extra="video", purpose="Video")
@@ -73,7 +63,7 @@ def film(
     shown = pick_frames(longest, rate)
     panel = width // columns, height // rows
     view = watch(recordings, panel)
-    panels = [_Panel(each, panel, *view, floors=floors, several=len(recordings) > 1) for each in recordings]
+    panels = [_Panel(each, panel, *view, floors=floors, several=bool(beside)) for each in recordings]
     with whole_file(out) as partial:
         command = [ffmpeg.get_ffmpeg_exe(), "-y", "-loglevel", "error"]
         command += ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", f"{width}x{height}", "-r", f"{rate:.6g}", "-i", "-"]
@@ -88,9 +78,9 @@ def film(
                 progress(done, len(shown))
         length = partial.stat().st_size
     note = "" if (width, height) == tuple(size) else f"the size was made even: {width} × {height}"
-    if last.static and len(last) <= 2:
+    if recording.static and len(recording) <= 2:
         note = "a static run keeps only its start and its end; time.frame_every = 1 keeps every step"
-    return Summary(out, kind, last.level, len(shown), length, note)
+    return Summary(out, kind, recording.level, len(shown), length, note)
 
 
 class _Panel:
