@@ -103,6 +103,6 @@ def test_levels_say_what_they_took_a_shell_for(shape: str, material: str, gravit
     assert [kind in note for note in ladder.notes] == [True] * bool(kind)
     as_flat = "curved" not in kind
     assert ladder.hierarchy.nested[0] == as_flat
-    assert (ladder.proxy(0).compression[0] < 1.0) == as_flat
+    assert (ladder.proxy(0).softening.compression[0] < 1.0) == as_flat
     paper = replace(scene, hierarchy=replace(scene.hierarchy, preset="paper"))
     assert Ladder.of(paper, load_geometry(paper, Path())).notes == ()

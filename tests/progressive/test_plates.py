@@ -16,6 +16,7 @@ from plisse.loading.geometry import load_geometry
 from plisse.loading.scene_table import scene_from_dict
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.shells import ShellModel, _held
+from plisse.progressive.softening import Softening
 from plisse.runs.opening import open_session
 from plisse.scene.scene import Scene
 from plisse.shapes import catalogue as shapes
@@ -79,7 +80,7 @@ def test_shells_of_both_kinds_bend_as_they_do_alone() -> None:
 def test_a_coarse_level_is_stiffer_by_its_factor() -> None:
     scene = scene_of(SHEET | {"material": SOFT})
     meshes = load_geometry(scene, Path()).shells
-    plain, stiffer = ShellModel(scene, meshes), ShellModel(scene, meshes, bending=[3.0])
+    plain, stiffer = ShellModel(scene, meshes), ShellModel(scene, meshes, softening=Softening((1.0,), (1.0,), (3.0,)))
     x = crumpled(plain)
     assert stiffer.elastic[1].value(x) == pytest.approx(3.0 * plain.elastic[1].value(x), rel=1e-12)
 
@@ -112,10 +113,10 @@ def test_changed_pins_move_the_clamp() -> None:
         return scene, load_geometry(scene, Path())
 
     before = Ladder.of(*ladder(0.06))
-    x = crumpled(before._model(0, None, None))
+    x = crumpled(before._model(0, None))
     same, moved = (before.changed(*ladder(width)) for width in (0.06, 0.11))
     fresh = Ladder.of(*ladder(0.11))
-    values = [each._model(0, None, None).elastic[1].value(x) for each in (before, same, moved, fresh)]
+    values = [each._model(0, None).elastic[1].value(x) for each in (before, same, moved, fresh)]
     assert values[0] == values[1] != values[2] == values[3]
 
 

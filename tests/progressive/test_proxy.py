@@ -18,9 +18,11 @@ from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.ladder import Ladder
 from plisse.progressive.proxy import Prolonged
 from plisse.progressive.shells import ShellModel
+from plisse.progressive.softening import Softening, mean_curvature
 from plisse.runs.opening import open_session
 from plisse.scene.scene import Scene
 from plisse.shapes import catalogue as shapes
+from plisse.shapes.catalogue import make_shape
 
 FLAT = shapes.grid(0.4, 0.3, resolution=(5, 4), diagonals="jittered", seed=3)
 BALL = shapes.sphere(0.2, subdivisions=1)
@@ -126,8 +128,8 @@ def test_with_the_identity_it_is_the_level_s_own_energy() -> None:
 def test_a_nested_mesh_has_the_same_membrane_and_twice_the_bending_per_level(up: int, kept: float) -> None:
     scene, hierarchy = make_scene(), Subdivision([FLAT], levels=3, rules=["linear"])
     P, x = hierarchy.between(0, up), crumple(FLAT.X)
-    finer = ShellModel(scene, hierarchy.levels[up], compression=[kept])
-    own = ShellModel(scene, [FLAT], compression=[kept], bending=[2.0**up])
+    finer = ShellModel(scene, hierarchy.levels[up], softening=Softening((kept,), (1.0,), (1.0,)))
+    own = ShellModel(scene, [FLAT], softening=Softening((kept,), (1.0,), (2.0**up,)))
     membrane, bending, _ = parts_of(own)
     for fine, coarse in zip(parts_of(finer), parts_of(own), strict=True):
         through = Prolonged([fine], P, [coarse])
@@ -153,7 +155,7 @@ def test_flat_linear_scenes_take_the_shortcut_and_lose_nothing(level: int) -> No
     ladder = make_ladder(prolongation="linear", compression=0.2, bending=2.0)
     problem = ladder.problem(level)
     assert problem._finer is None and not any(isinstance(part, Prolonged) for part in problem.elastic)
-    finest = ShellModel(ladder.scene, ladder.geometry(2).shells, compression=[0.2])
+    finest = ShellModel(ladder.scene, ladder.geometry(2).shells, softening=Softening((0.2,), (1.0,), (1.0,)))
     by_hand = Prolonged(parts_of(finest), ladder.hierarchy.between(level, 2), [])
     x = crumple(problem.x0)
     own = Sum(problem.elastic)
@@ -201,23 +203,23 @@ def test_a_flat_shell_beside_a_curved_one_has_the_energy_that_it_has_alone() -> 
 
 def test_the_automatic_proxy_gives_way_only_where_folds_are_not_resolved() -> None:
     cotton = make_ladder({**GRID, "material": "cotton"}, compression="auto", bending="auto")
-    proxies = [cotton.proxy(level) for level in range(2)]
-    kept, stiffer = ([getattr(proxy, key)[0] for proxy in proxies] for key in ("compression", "bending"))
+    levels = [cotton.softening(level) for level in range(2)]
+    kept, stiffer = ([getattr(level, key)[0] for level in levels] for key in ("compression", "bending"))
     assert 0.0 < kept[0] <= kept[1] <= 1.0 and kept[0] < 0.5
     assert stiffer[0] >= stiffer[1] >= 1.0 and stiffer[0] > 1.0
     # a plate bends on a larger scale than its triangles, and without a load there is no scale at all
-    plate = make_ladder({**GRID, "material": {"preset": "aluminium", "thickness": 1e-3}}).proxy(0)
+    plate = make_ladder({**GRID, "material": {"preset": "aluminium", "thickness": 1e-3}}).softening(0)
     data = {"shell": [{**GRID, "material": "cotton"}], "gravity": [0, 0, 0], "hierarchy": {"levels": 2}}
-    weightless = open_session(scene_from_dict(data, Path())).ladder.proxy(0)
-    for proxy in (plate, weightless):
-        assert proxy.compression == [1.0] and proxy.bending == [1.0]
+    weightless = open_session(scene_from_dict(data, Path())).ladder.softening(0)
+    for softening in (plate, weightless):
+        assert softening == Softening((1.0,), (1.0,), (1.0,))
 
 
 def test_bending_is_stiffened_under_linear_prolongation_only() -> None:
     settings = {"compression": "auto", "bending": "auto"}
     flat = make_ladder({**GRID, "material": "cotton"}, prolongation="loop", **settings)
-    assert flat.proxy(0).bending == [1.0] and flat.proxy(0).compression[0] < 1.0
-    assert make_ladder(HAT, **settings).proxy(0).bending == [1.0]
+    assert flat.softening(0).bending == (1.0,) and flat.softening(0).compression[0] < 1.0
+    assert make_ladder(HAT, **settings).softening(0).bending == (1.0,)
 
 
 def test_curved_shells_keep_their_compression() -> None:
@@ -226,6 +228,55 @@ def test_curved_shells_keep_their_compression() -> None:
     assert ladder.hierarchy._rules == ("loop",)
     x = crumple(ladder.problem(0).x0)
     assert Sum(ladder.problem(0).elastic).value(x) == Sum(kept.problem(0).elastic).value(x)
+
+
+CAN = {"shape": "can", "radius": 0.033, "height": 0.1, "vertices": 2000}
+FOIL = {"density": 2710, "thickness": 1e-5, "E": 7e10, "nu": 0.33}
+
+
+def test_thin_curved_shells_are_softened_as_far_as_their_triangles_cannot_fold() -> None:
+    def kept(shell: dict[str, Any], **levels: Any) -> list[float]:
+        data = {
+            "shell": [shell],
+            "hierarchy": {"kind": "decimation", "levels": [150, 600], "membrane": "auto", **levels},
+        }
+        ladder = open_session(scene_from_dict(data | {"gravity": [0, 0, 0]}, Path())).ladder
+        return [ladder.softening(level).membrane[0] for level in (0, 1)]
+
+    coarse, middle = kept({**CAN, "material": FOIL})
+    # τ / κ h²: edges are half as long on four times as many vertices
+    assert 0.0 < coarse < middle < 1.0 and middle == pytest.approx(4.0 * coarse, rel=0.15)
+    assert kept({**CAN, "material": {**FOIL, "thickness": 2e-5}}) == pytest.approx([2 * coarse, 2 * middle])
+    assert kept({**CAN, "material": FOIL}, membrane=0.25) == [0.25, 0.25]
+    # thick ones, flat ones and what is stretched keep all
+    for shell in (
+        {**CAN, "material": {**FOIL, "thickness": 2e-2}},
+        {**CAN, "material": FOIL, "pressure": {"kind": "constant", "value": 10.0}},
+        {"shape": "grid", "vertices": 2000, "material": FOIL},
+    ):
+        assert kept(shell) == [1.0, 1.0]
+    assert kept({**CAN, "material": FOIL}, membrane=None) == [1.0, 1.0]
+
+
+def test_a_softened_membrane_is_that_of_a_softer_material() -> None:
+    data = {"shell": [{**CAN, "material": FOIL}], "hierarchy": {"kind": "decimation", "levels": [150]}}
+    softer = {**FOIL, "E": 0.25 * FOIL["E"], "E_bend": FOIL["E"]}
+    ladders = [
+        open_session(scene_from_dict(data | {"shell": [{**CAN, "material": each}], "hierarchy": levels}, Path())).ladder
+        for each, levels in (
+            (FOIL, data["hierarchy"] | {"membrane": 0.25}),
+            (softer, data["hierarchy"] | {"membrane": 1.0}),
+        )
+    ]
+    x = crumple(ladders[0].geometry(0).placed)
+    a, b = ([part.gradient(frozen(x)) for part in ladder.problem(0).elastic] for ladder in ladders)
+    assert all(np.allclose(f, g, rtol=1e-12) for f, g in zip(a, b, strict=True))
+
+
+def test_curvature_is_that_of_the_surface() -> None:
+    ball, sheet = make_shape("sphere", {"radius": 0.05, "subdivisions": 4}), make_shape("grid", {"vertices": 100})
+    assert mean_curvature(ball) == pytest.approx(2.0 / 0.05, rel=0.02)
+    assert mean_curvature(sheet) == pytest.approx(0.0, abs=1e-9)
 
 
 # --- wind -----------------------------------------------------------------------------------------------------------

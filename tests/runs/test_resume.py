@@ -419,7 +419,7 @@ def test_a_signal_leaves_a_run_to_go_on_with(
     assert report["status"] == "done" and report["resumed"] == 1
     assert len(report["levels"][0]["history"]["energy"]) == report["levels"][0]["steps"] > 9
     contact = {f"contact.{name}" for name in ("dhat", "offset", "stiffness", "friction_speed")}
-    chosen = contact | {"level-0.compression", "level-0.bending"}
+    chosen = contact | {"level-0.compression", "level-0.membrane", "level-0.bending"}
     assert set(report["auto"]) == chosen
 
 

@@ -32,13 +32,15 @@ def test_a_preset_fills_in_what_is_not_said(preset: str) -> None:
 def test_the_default_is_a_preset_and_not_the_printed_method() -> None:
     assert read().proxy == PRESETS[Levels().preset] != PRESETS["paper"]
     # as printed: Loop, the whole membrane, no factor, one tolerance
-    assert PRESETS["paper"] == ProxySettings(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0)
+    assert PRESETS["paper"] == ProxySettings(
+        prolongation="loop", compression=1.0, membrane=1.0, bending=1.0, coarse_tol=1.0
+    )
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize(
-    ("key", "value"), [("prolongation", "loop"), ("prolongation", "linear"), ("compression", 0.7), ("bending", 1.7),
-                       ("coarse_tol", 0.77)]
+    ("key", "value"), [("prolongation", "loop"), ("prolongation", "linear"), ("compression", 0.7), ("membrane", 0.6),
+                       ("bending", 1.7), ("coarse_tol", 0.77)]
 )  # fmt: skip
 def test_what_is_said_beats_the_preset(preset: str, key: str, value: Any) -> None:
     assert read(preset=preset, **{key: value}).proxy == replace(PRESETS[preset], **{key: value})
@@ -46,7 +48,7 @@ def test_what_is_said_beats_the_preset(preset: str, key: str, value: Any) -> Non
 
 FULL = {
     "kind": "loop", "levels": 4, "ratio": 3.0, "method": "cascadic", "preset": "paper", "prolongation": "linear",
-    "compression": 0.5, "bending": 2.0, "proxy_levels_up": 0, "coarse_tol": 0.3,
+    "compression": 0.5, "membrane": 0.4, "bending": 2.0, "proxy_levels_up": 0, "coarse_tol": 0.3,
 }  # fmt: skip
 
 
@@ -98,6 +100,8 @@ def test_decimation_has_its_own_prolongations() -> None:
         ("compression", 0, "compression"),
         ("compression", 1.2, "at most 1"),
         ("compression", "much", "compression"),
+        ("membrane", 0, "membrane"),
+        ("membrane", 2.0, "at most 1"),
         ("bending", -1.0, "bending"),
         ("coarse_tol", 0.0, "coarse_tol"),
         ("coarse_tol", float("nan"), "coarse_tol"),

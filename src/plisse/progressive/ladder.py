@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -11,21 +11,25 @@ import numpy as np
 from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.core.mesh import Mesh, find_flaws
-from plisse.hierarchy.flatness import is_developable, is_flat
 from plisse.hierarchy.hierarchy import Hierarchy, Plan, build_hierarchy
 from plisse.hierarchy.maps import LevelMap
 from plisse.progressive.rest import MOST_STRIDE, Rest
 from plisse.progressive.scales import settle_contact
 from plisse.progressive.scene_problem import Extra, Finer, Proxy, SceneProblem, centres_of_mass
 from plisse.progressive.shells import ShellModel
+from plisse.progressive.softening import (
+    Softening,
+    kinds_of_rest,
+    least_kept,
+    soften_compression,
+    soften_membrane,
+    stiffen_bending,
+)
 from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.levels import CURVED
-from plisse.scene.scene import Scene, Shell
+from plisse.scene.scene import Scene
 from plisse.scene.schedule import Track
 
-LEAST_MOVING = 0.1  # part of its compressive stiffness that a level keeps at least in dynamics, under "auto"
-WEIGHT_STRAIN = 0.2  # strain under its own weight of a sheet whose wrinkles a level cannot show, in compression
-MOST_BENDING = 100.0  # factor on bending that no level exceeds
 NOTES = {
     "developable": "{} is curved at rest, but could be cut from flat cloth: its levels are made as those of a flat "
     "one. Finer ones keep its facets, coarse ones give way to compression.",
@@ -33,7 +37,7 @@ NOTES = {
 }
 LINEAR_GAIN = 2.0  # the bending stiffness of a hinge grows so much per level of midpoints that it is evaluated on
 
-ModelKey = tuple[int, tuple[float, ...] | None, tuple[float, ...] | None, int]
+ModelKey = tuple[int, Softening | None, int]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +71,7 @@ class Ladder:
 
     @cached_property
     def _kinds(self) -> tuple[str, ...]:
-        return _kinds_of_rest(self.scene, self.given)
+        return kinds_of_rest(self.scene, self.given)
 
     # --- geometry -----------------------------------------------------------------------------------------------------
 
@@ -133,8 +137,8 @@ class Ladder:
         progressive = self.scene.hierarchy.method == "progressive" and level < self.finest
         proxy = self.proxy(level) if progressive else None
         geometry = self.geometry(level)
-        kept, gain = (None, None) if proxy is None else (proxy.compression, proxy.bending)
-        model = self._model(level, kept, gain, room=sum(len(mesh.X) for mesh in geometry.solids))
+        softening = None if proxy is None else proxy.softening
+        model = self._model(level, softening, room=sum(len(mesh.X) for mesh in geometry.solids))
         return SceneProblem(
             self.scene, geometry, level=level, proxy=proxy, model=model, ease=self._ease(level), start=start,
             centres=self._centres, extra=self.extra,
@@ -146,7 +150,7 @@ class Ladder:
         if not any(any(shell.spin) for shell in self.scene.shells):
             return None
         room = sum(len(mesh.X) for mesh in self.given.solids)
-        return centres_of_mass(self._model(self.hierarchy.given, None, None, room=room), self.given.placed)
+        return centres_of_mass(self._model(self.hierarchy.given, None, room=room), self.given.placed)
 
     def _ease(self, level: int) -> list[float] | None:
         """Part of its compressive stiffness with which each shell of a level begins, None where all begin with theirs.
@@ -158,61 +162,44 @@ class Ladder:
         if level == 0 or settings.method != "progressive" or self.proxy(level - 1).finer is not None:
             return None
         auto = isinstance(settings.proxy.compression, str)
-        coarsest, own = self.softened(0)[0], self.softened(level)[0]
-        own = own if level < self.finest else [1.0] * len(own)
-        ease = [
-            (self._least_kept(shell) if auto else kept) if kept < full else full
+        coarsest, own = self.softening(0).compression, self.softening(level).compression
+        own = own if level < self.finest else (1.0,) * len(own)
+        ease = tuple(
+            (least_kept(self.scene, self.given, shell) if auto else kept) if kept < full else full
             for shell, kept, full in zip(self.scene.shells, coarsest, own, strict=True)
-        ]
-        return ease if ease != own else None
-
-    def _least_kept(self, shell: Shell) -> float:
-        """Part of the compressive stiffness with which a sheet's own weight compresses it by WEIGHT_STRAIN."""
-        g, size, m = float(np.linalg.norm(self.scene.gravity)), scene_size(self.given.shells), shell.material
-        return min(m.density * g * size / (WEIGHT_STRAIN * m.E), 1.0)
+        )
+        return list(ease) if ease != own else None
 
     def proxy(self, level: int) -> Proxy:
         """What stands for the finest level's elasticity on a coarse one."""
         up = self._levels_up(level)
         nested = self.hierarchy.nested[: len(self.given.shells)]
-        kept, own = self.softened(level)
+        softening = self.softening(level)
         if up == 0 or all(nested):
             # on nested flat meshes the finer membrane is this one, and the finer bending a multiple of this one's
-            return Proxy(kept, own)
-        gain = [f / (LINEAR_GAIN**up if flat else 1.0) for f, flat in zip(own, nested, strict=True)]
-        return Proxy(kept, own, Finer(self._model(level + up, kept, gain), self.shell_map(level, level + up)))
+            return Proxy(softening)
+        of_finer = softening.of_finer(LINEAR_GAIN**up, tuple(nested))
+        return Proxy(softening, Finer(self._model(level + up, of_finer), self.shell_map(level, level + up)))
 
     def _levels_up(self, level: int) -> int:
         """On how many levels above its own a level's elasticity is evaluated."""
         asked, most = self.scene.hierarchy.proxy_levels_up, self.finest - level
         return most if asked is None else min(asked, most)
 
-    def softened(self, level: int) -> tuple[list[float], list[float]]:
-        """Part of the compressive stiffness kept, and factor on bending, of each shell on a level.
-
-        With r, the level's mean edge over gravity's bending length: folds of that length are not resolved for r > 1.
-        "auto" then keeps s^((r − 1)/2) of the compressive stiffness, no less than s, with which the sheet's own weight
-        would compress it by WEIGHT_STRAIN. Under linear prolongation it also makes bending r times as stiff, as
-        evaluating it on a mesh with edges of that length would; Loop's rule is smooth.
-        """
-        proxy, g = self.scene.hierarchy.proxy, float(np.linalg.norm(self.scene.gravity))
-        up = self._levels_up(level)
-        kept, stiffer = [], []
-        meshes = zip(self._kinds, self.geometry(level).shells, self.hierarchy.nested, strict=False)
-        for shell, (kind, mesh, nested) in zip(self.scene.shells, meshes, strict=True):
-            r, s = _edge_over_fold(shell, mesh, g), self._least_kept(shell)
-            auto = s ** min(max((r - 1.0) / 2.0, 0.0), 1.0) if s > 0.0 else 1.0
-            if self.scene.time.mode == "dynamic":
-                # sheets that land on each other slide off where they give way as under their own weight
-                auto = max(auto, LEAST_MOVING)
-            part = auto if isinstance(proxy.compression, str) else proxy.compression
-            # a curved rest shape carries its load by compression: it keeps it
-            kept.append(1.0 if kind == "curved" else part)
+    def softening(self, level: int) -> Softening:
+        """How the shells of a level differ from what their materials say."""
+        compression, membrane, bending = list[float](), list[float](), list[float]()
+        scene, up = self.scene, self._levels_up(level)
+        meshes = zip(
+            self._kinds, self.geometry(level).shells, self.given.shells, self.hierarchy.nested, strict=False
+        )  # fmt: skip
+        for shell, (kind, mesh, given, nested) in zip(scene.shells, meshes, strict=True):
+            compression.append(soften_compression(scene, self.given, shell, kind, mesh))
+            membrane.append(soften_membrane(scene, shell, kind, given, mesh))
             # decimated meshes keep their curvature, and bend as they are
             stiffens = nested and (kind == "flat" or self.hierarchy.given == 0)
-            auto = min(max(1.0, r), MOST_BENDING) if stiffens else 1.0
-            stiffer.append(auto if isinstance(proxy.bending, str) else proxy.bending**up)
-        return kept, stiffer
+            bending.append(stiffen_bending(scene, shell, mesh, up=up, stiffens=stiffens))
+        return Softening(tuple(compression), tuple(membrane), tuple(bending))
 
     def shell_map(self, coarse: int, fine: int) -> LevelMap:
         """The map of the shells' vertices from one level to a finer one."""
@@ -249,15 +236,13 @@ class Ladder:
         slip = scene.contact.friction_speed * self.h
         return Rest((solver.rest if part is None else part) * size, size, seed, most_stride, slip)
 
-    def _model(
-        self, level: int, kept: Sequence[float] | None, gain: Sequence[float] | None, *, room: int = 0
-    ) -> ShellModel:
-        key = (level, None if kept is None else tuple(kept), None if gain is None else tuple(gain), room)
+    def _model(self, level: int, softening: Softening | None, *, room: int = 0) -> ShellModel:
+        key = (level, softening, room)
         if key not in self._models:
             geometry = self.geometry(level)
             self._models[key] = ShellModel(
-                self.scene.at(0.0), geometry.shells, regions=geometry.regions, compression=kept, bending=gain,
-                pins=geometry.pins, room=room,
+                self.scene.at(0.0), geometry.shells, regions=geometry.regions, softening=softening, pins=geometry.pins,
+                room=room,
             )  # fmt: skip
         return self._models[key]
 
@@ -305,7 +290,7 @@ def _shells_on_all_levels(ladder: Ladder) -> list[object]:
 def _build(scene: Scene, geometry: Geometry) -> Hierarchy:
     settings, vertices = scene.hierarchy, sum(len(mesh.X) for mesh in geometry.shells)
     curved, chosen = CURVED[settings.kind], settings.proxy.prolongation
-    shells = [curved if kind == "curved" and chosen == "linear" else chosen for kind in _kinds_of_rest(scene, geometry)]
+    shells = [curved if kind == "curved" and chosen == "linear" else chosen for kind in kinds_of_rest(scene, geometry)]
     solids = [curved if collider.refine else None for collider in scene.colliders if collider.mesh is not None]
     if settings.kind == "decimation":
         _check_solids(scene, geometry)
@@ -333,32 +318,6 @@ def _check_solids(scene: Scene, geometry: Geometry) -> None:
                 f"{collider.name} cannot be made coarser with the levels, as its mesh {flaw.clause}: remove refine, "
                 "which keeps it as it is on all levels, or mend its mesh."
             )
-
-
-def _kinds_of_rest(scene: Scene, geometry: Geometry) -> tuple[str, ...]:
-    """What each shell's rest shape is to the levels: "flat", "developable" or "curved".
-
-    A tube or a cone of cloth that folds more finely than the coarsest mesh can show is treated as a flat piece is; one
-    of sheet metal or paper carries its load by compression, and its facets would be seen.
-    """
-    g, levels = float(np.linalg.norm(scene.gravity)), scene.hierarchy
-    vertices = sum(len(mesh.X) for mesh in geometry.shells)
-    # the given mesh is the coarsest, or the finest
-    longer = 1.0 if levels.kind == "loop" or levels.count == 1 else np.sqrt(vertices / levels.targets(vertices)[0])
-    return tuple(
-        "flat" if is_flat(mesh)
-        else "developable"
-        if levels.count > 1 and longer * _edge_over_fold(shell, mesh, g) > 1.0 and is_developable(mesh)
-        else "curved"
-        for shell, mesh in zip(scene.shells, geometry.shells, strict=True)
-    )  # fmt: skip
-
-
-def _edge_over_fold(shell: Shell, mesh: Mesh, gravity: float) -> float:
-    """A mesh's mean edge over gravity's bending length ∛(D / ρτg), D = E τ³ / 12(1 − ν²)."""
-    m = shell.material
-    D = m.bending_modulus * m.thickness**3 / (12.0 * (1.0 - m.nu**2))
-    return float(mesh.edge_lengths.mean()) * (m.area_density * gravity / D) ** (1.0 / 3.0) if D > 0.0 else np.inf
 
 
 def _carry_tracks(known: Geometry, carry: Callable[[Floats], list[Floats]]) -> tuple[Track | None, ...]:

@@ -24,6 +24,7 @@ from plisse.progressive.air import Air
 from plisse.progressive.proxy import Prolonged
 from plisse.progressive.scales import pressure_of_unit_barrier, settle_contact
 from plisse.progressive.shells import ShellModel
+from plisse.progressive.softening import Softening
 from plisse.scene.colliders import Collider, move_half_space
 from plisse.scene.geometry import Geometry
 from plisse.scene.pins import Pin
@@ -46,12 +47,10 @@ class Finer:
 class Proxy:
     """What stands for elasticity and loads on a coarse level.
 
-    compression, bending: of the level's own mesh, one number a shell (see `ShellModel`). finer: where both are
-    evaluated instead, if not there.
+    softening: of the level's own shells. finer: where elasticity and loads are evaluated instead, if not there.
     """
 
-    compression: Sequence[float]
-    bending: Sequence[float]
+    softening: Softening
     finer: Finer | None = None
 
 
@@ -81,10 +80,10 @@ class SceneProblem(Problem):
         surface, _ = concatenate([*geometry.shells, *geometry.solids])
         bodies = lay_out_scene(scene, geometry)
         if model is None:
-            own = {} if proxy is None else {"compression": proxy.compression, "bending": proxy.bending}
+            own = None if proxy is None else proxy.softening
             room = bodies.n - bodies.n_simulated
             model = ShellModel(
-                scene.at(0.0), geometry.shells, regions=geometry.regions, pins=geometry.pins, **own, room=room
+                scene.at(0.0), geometry.shells, regions=geometry.regions, pins=geometry.pins, softening=own, room=room
             )
         self.model, self.shells = model, model.mesh
         placed = geometry.placed
@@ -149,7 +148,7 @@ class SceneProblem(Problem):
         if self._ease is None or part >= 1.0:
             return self
         other, first = copy(self), np.asarray(self._ease)
-        own = np.ones_like(first) if self._proxy is None else np.asarray(self._proxy.compression)
+        own = np.ones_like(first) if self._proxy is None else np.asarray(self._proxy.softening.compression)
         other.model = self.model.keeping(first ** (1.0 - part) * own**part)
         other._compose(self._proxy)
         return other

@@ -16,6 +16,7 @@ from plisse.energies.loads import Gravity, PressureLoad, WindDrag
 from plisse.energies.membrane import Membrane
 from plisse.energies.plate import Plate
 from plisse.energies.strain_limit import StrainLimit
+from plisse.progressive.softening import Softening
 from plisse.scene.materials import BENDINGS
 from plisse.scene.scene import Scene, Shell
 
@@ -27,10 +28,9 @@ Elastic = Membrane | Bending | Plate
 class ShellModel:
     """The shells of a scene as one mesh, vertices in scene order, with their potentials.
 
-    regions: weights of the vertices in each region of each shell, see `Geometry`. compression: part of the membrane's
-    compressive stiffness that is kept; bending: factor on the bending stiffness; one number a shell each. pins:
-    vertices (k,) of each pin of each shell; plates are clamped where triangles are pinned. room: vertices that
-    positions have beyond the shells', for colliders.
+    regions: weights of the vertices in each region of each shell, see `Geometry`. softening: how the shells differ from
+    what their materials say, not at all when not given. pins: vertices (k,) of each pin of each shell; plates are
+    clamped where triangles are pinned. room: vertices that positions have beyond the shells', for colliders.
     """
 
     def __init__(
@@ -39,8 +39,7 @@ class ShellModel:
         meshes: Sequence[Mesh],
         *,
         regions: Sequence[Sequence[Floats]] = (),
-        compression: Sequence[float] | None = None,
-        bending: Sequence[float] | None = None,
+        softening: Softening | None = None,
         pins: Sequence[Sequence[Ints]] = (),
         room: int = 0,
     ) -> None:
@@ -59,8 +58,8 @@ class ShellModel:
         self._held = np.concatenate(
             [_held(mesh, each) for mesh, each in zip(meshes, pins or [()] * len(meshes), strict=True)]
         )
-        ones = [1.0] * len(meshes)
-        self._kept, self._stiffer = compression or ones, bending or ones
+        ones = (1.0,) * len(meshes)
+        self._softening = softening or Softening(ones, ones, ones)
         closed = zip(scene.shells, meshes, self.starts, strict=False)
         self.pressures = [self._pressure(shell, mesh, int(first)) for shell, mesh, first in closed if shell.pressure]
         self._take_materials(scene)
@@ -74,7 +73,7 @@ class ShellModel:
         n = self.n + self._room
         self.mass = np.asarray(np.bincount(self.mesh.triangles.ravel(), per_corner, minlength=n), float)
         self._damps = any(material.damping for shell in scene.shells for material in shell.materials)
-        self.elastic: list[Elastic] = [self._membrane(self._kept), *self._bending(self._stiffer)]
+        self.elastic: list[Elastic] = [self._membrane(self._softening), *self._bending(self._softening.bending)]
         self.limit = self.strain_limit()
 
     def _take_loads(self, scene: Scene) -> None:
@@ -127,11 +126,11 @@ class ShellModel:
             out.append(each)
         return np.concatenate(out)
 
-    def _membrane(self, compression: Sequence[float]) -> Membrane:
-        kept = np.repeat(np.asarray(compression, float), self._counts)
+    def _membrane(self, softening: Softening) -> Membrane:
+        kept, part = (np.repeat(each, self._counts) for each in (softening.compression, softening.membrane))
         damping = self._per_triangle("damping") if self._damps else None
         return Membrane(
-            self.mesh, E=self.E, nu=self.nu, thickness=self.thickness, compression=kept, damping=damping
+            self.mesh, E=part * self.E, nu=self.nu, thickness=self.thickness, compression=kept, damping=damping
         )  # fmt: skip
 
     def _bending(self, factor: Sequence[float]) -> list[Elastic]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -227,8 +227,8 @@ class Run:
         out: dict[str, Any] = {}
         if self.session.scene.hierarchy.method == "progressive":
             for level in range(self.session.finest):
-                kept, stiffer = self.session.ladder.softened(level)
-                out |= {f"level-{level}.compression": kept, f"level-{level}.bending": stiffer}
+                softening = asdict(self.session.ladder.softening(level))
+                out |= {f"level-{level}.{name}": list(values) for name, values in softening.items()}
         return out
 
 

@@ -24,14 +24,17 @@ class ProxySettings:
 
     prolongation: str
     compression: float | str
+    membrane: float | str
     bending: float | str
     coarse_tol: float
 
 
 # "paper" is the method as published, by subdivision [Zhang2022] or by decimation [Zhang2023]
 PRESETS = {
-    "predictive": ProxySettings(prolongation="linear", compression="auto", bending="auto", coarse_tol=0.15),
-    "paper": ProxySettings(prolongation="loop", compression=1.0, bending=1.0, coarse_tol=1.0),
+    "predictive": ProxySettings(
+        prolongation="linear", compression="auto", membrane=1.0, bending="auto", coarse_tol=0.15
+    ),
+    "paper": ProxySettings(prolongation="loop", compression=1.0, membrane=1.0, bending=1.0, coarse_tol=1.0),
 }
 # what decimation has in place of the presets' prolongations
 DECIMATED = {"linear": "linear", "loop": "printed"}
@@ -63,7 +66,7 @@ class Levels(Record):
         METHODS, default="progressive",
     )  # fmt: skip
     preset: str = choice(
-        "defaults of the next three keys and of `coarse_tol`; `\"paper\"` is the method as published [Zhang2022]",
+        "defaults of the next four keys and of `coarse_tol`; `\"paper\"` is the method as published [Zhang2022]",
         tuple(PRESETS), default="predictive",
     )  # fmt: skip
     prolongation: str | None = choice(
@@ -82,6 +85,13 @@ class Levels(Record):
         "fraction of the membrane's resistance to compression that levels below the finest keep; rest shapes that use "
         "Loop's rule because they are curved keep all of it",
         default=None, shown='`"auto"` (`"paper"`: `1`)', also=(Choice(("auto",)),), above=0,
+    )  # fmt: skip
+    membrane: float | str | None = number(
+        None,
+        "part of the membrane's stiffness that levels below the finest keep. `\"auto\"` softens thin curved shells, by "
+        "decimation and in statics, whose coarse triangles cannot fold without strain, but none that has a `pressure`: "
+        "previews of crushed metal then carry about the right load, and take more iterations",
+        default=None, shown="`1`", also=(Choice(("auto",)),), above=0,
     )  # fmt: skip
     bending: float | str | None = number(
         None,
@@ -114,8 +124,10 @@ class Levels(Record):
     )  # fmt: skip
 
     def check(self) -> None:
-        if isinstance(self.compression, float) and self.compression > 1:
-            raise SceneError(f"compression must be at most 1, not {self.compression:g}.")
+        for key in ("compression", "membrane"):
+            part = getattr(self, key)
+            if isinstance(part, float) and part > 1:
+                raise SceneError(f"{key} must be at most 1, not {part:g}.")
         if self.kind == "loop" and isinstance(self.levels, tuple):
             raise SceneError(
                 'levels must be a whole number where levels are made by subdivision: give that, or kind = "decimation".'
