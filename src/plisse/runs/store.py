@@ -221,6 +221,14 @@ class RunStore:
         except (KeyError, TypeError, ValueError):
             raise self._strange(name) from None
 
+    def reached(self, level: int) -> int | None:
+        """Number of the level's last complete step, None where it has none; it may be at work at this moment."""
+        try:
+            with np.load(self.folder / f"level-{level}" / "state.npz") as stored:
+                return int(json.loads(stored["values"].tobytes())["state"]["step"])
+        except FileNotFoundError:
+            return None
+
     def rewind(self, level: int, step: int, frames: int) -> None:
         """Drops what the level holds beyond a step and a number of frames."""
         path = self.folder / f"level-{level}" / "steps.jsonl"
