@@ -10,16 +10,15 @@ import numpy as np
 
 from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Mesh, find_flaws
-from plisse.hierarchy.flatness import is_developable, is_flat
-from plisse.hierarchy.hierarchy import Hierarchy, Plan, build_hierarchy
+from plisse.core.mesh import Mesh
+from plisse.hierarchy.hierarchy import Hierarchy
 from plisse.hierarchy.maps import LevelMap
+from plisse.progressive.planning import edge_over_fold, kinds_of_rest, plan_levels
 from plisse.progressive.rest import MOST_STRIDE, Rest
 from plisse.progressive.scales import settle_contact
 from plisse.progressive.scene_problem import Extra, Finer, Proxy, SceneProblem, centres_of_mass
 from plisse.progressive.shells import ShellModel
 from plisse.scene.geometry import Geometry, scene_size
-from plisse.scene.levels import CURVED
 from plisse.scene.scene import Scene, Shell
 from plisse.scene.schedule import Track
 
@@ -50,7 +49,7 @@ class Ladder:
     @classmethod
     def of(cls, scene: Scene, geometry: Geometry, *, extra: Extra | None = None) -> Ladder:
         """The scene on all of its levels. extra: a user's own potentials."""
-        return cls(settle_contact(scene, geometry), geometry, _build(scene, geometry), extra)
+        return cls(settle_contact(scene, geometry), geometry, plan_levels(scene, geometry), extra)
 
     @property
     def finest(self) -> int:
@@ -67,7 +66,7 @@ class Ladder:
 
     @cached_property
     def _kinds(self) -> tuple[str, ...]:
-        return _kinds_of_rest(self.scene, self.given)
+        return kinds_of_rest(self.scene, self.given)
 
     # --- geometry -----------------------------------------------------------------------------------------------------
 
@@ -200,7 +199,7 @@ class Ladder:
         kept, stiffer = [], []
         meshes = zip(self._kinds, self.geometry(level).shells, self.hierarchy.nested, strict=False)
         for shell, (kind, mesh, nested) in zip(self.scene.shells, meshes, strict=True):
-            r, s = _edge_over_fold(shell, mesh, g), self._least_kept(shell)
+            r, s = edge_over_fold(shell, mesh, g), self._least_kept(shell)
             auto = s ** min(max((r - 1.0) / 2.0, 0.0), 1.0) if s > 0.0 else 1.0
             if self.scene.time.mode == "dynamic":
                 # sheets that land on each other slide off where they give way as under their own weight
@@ -278,7 +277,7 @@ class Ladder:
         if scene.contact.offset is None:
             settled = replace(settled, offset=min(settled.offset, before.offset))
         scene = replace(scene, contact=settled)
-        ladder = Ladder(scene, geometry, _build(scene, geometry), self.extra)
+        ladder = Ladder(scene, geometry, plan_levels(scene, geometry), self.extra)
         coarsest = zip(*(each.hierarchy.levels[0][: len(geometry.shells)] for each in (self, ladder)), strict=True)
         if not all(_fits(a, b) for a, b in coarsest):
             raise SceneError(
@@ -300,65 +299,6 @@ def _shells_on_all_levels(ladder: Ladder) -> list[object]:
         for shell, pins in zip(ladder.scene.shells, ladder.given.pins, strict=True)
     ]
     return [*meshes, weights, clamps, *(shell.pressure and shell.pressure.kind for shell in ladder.scene.shells)]
-
-
-def _build(scene: Scene, geometry: Geometry) -> Hierarchy:
-    settings, vertices = scene.hierarchy, sum(len(mesh.X) for mesh in geometry.shells)
-    curved, chosen = CURVED[settings.kind], settings.proxy.prolongation
-    shells = [curved if kind == "curved" and chosen == "linear" else chosen for kind in _kinds_of_rest(scene, geometry)]
-    solids = [curved if collider.refine else None for collider in scene.colliders if collider.mesh is not None]
-    if settings.kind == "decimation":
-        _check_solids(scene, geometry)
-    regions = geometry.regions or ((),) * len(geometry.shells)
-    groups = [
-        [*pins, *(np.flatnonzero(weights >= 0.5).astype(np.int32) for weights in each)]
-        for pins, each in zip(geometry.pins, regions, strict=True)
-    ]
-    plan = Plan(
-        bodies=[*geometry.shells, *geometry.solids],
-        rules=[*shells, *solids],
-        levels=settings.count,
-        parts=[target / vertices for target in settings.targets(vertices)],
-        groups=[*groups, *([] for _ in solids)],
-    )
-    return build_hierarchy(settings.kind, plan)
-
-
-def _check_solids(scene: Scene, geometry: Geometry) -> None:
-    """Raises SceneError where a collider is to be decimated, which unlike a shell need not be a manifold."""
-    for collider, mesh in zip(scene.colliders, geometry.colliders, strict=True):
-        flaw = next(find_flaws(mesh), None) if mesh is not None and collider.refine else None
-        if flaw is not None:
-            raise SceneError(
-                f"{collider.name} cannot be made coarser with the levels, as its mesh {flaw.clause}: remove refine, "
-                "which keeps it as it is on all levels, or mend its mesh."
-            )
-
-
-def _kinds_of_rest(scene: Scene, geometry: Geometry) -> tuple[str, ...]:
-    """What each shell's rest shape is to the levels: "flat", "developable" or "curved".
-
-    A tube or a cone of cloth that folds more finely than the coarsest mesh can show is treated as a flat piece is; one
-    of sheet metal or paper carries its load by compression, and its facets would be seen.
-    """
-    g, levels = float(np.linalg.norm(scene.gravity)), scene.hierarchy
-    vertices = sum(len(mesh.X) for mesh in geometry.shells)
-    # the given mesh is the coarsest, or the finest
-    longer = 1.0 if levels.kind == "loop" or levels.count == 1 else np.sqrt(vertices / levels.targets(vertices)[0])
-    return tuple(
-        "flat" if is_flat(mesh)
-        else "developable"
-        if levels.count > 1 and longer * _edge_over_fold(shell, mesh, g) > 1.0 and is_developable(mesh)
-        else "curved"
-        for shell, mesh in zip(scene.shells, geometry.shells, strict=True)
-    )  # fmt: skip
-
-
-def _edge_over_fold(shell: Shell, mesh: Mesh, gravity: float) -> float:
-    """A mesh's mean edge over gravity's bending length ∛(D / ρτg), D = E τ³ / 12(1 − ν²)."""
-    m = shell.material
-    D = m.bending_modulus * m.thickness**3 / (12.0 * (1.0 - m.nu**2))
-    return float(mesh.edge_lengths.mean()) * (m.area_density * gravity / D) ** (1.0 / 3.0) if D > 0.0 else np.inf
 
 
 def _carry_tracks(known: Geometry, carry: Callable[[Floats], list[Floats]]) -> tuple[Track | None, ...]:
