@@ -72,7 +72,8 @@ def work_on(tasks: Sequence[Task], *, most: int, watch: Callable[[Sequence[bool]
 def _reason(code: int | None) -> str:
     """Why a process ended, from its exit code."""
     if code is not None and code < 0:
-        return f"by {signal.Signals(-code).name}{', as where memory runs out' if -code == signal.SIGKILL else ''}"
+        name = signal.Signals(-code).name
+        return f"by {name}, as where memory runs out" if name == "SIGKILL" else f"by {name}"
     return f"with exit code {code}"
 
 

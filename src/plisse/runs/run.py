@@ -123,6 +123,7 @@ def refine_run(
     check_every: int = 10,
     any_size: bool = False,
     climb: Climb | None = None,
+    run_as: type[Run] = Run,
     progress: TextIO | None = None,
     quiet: bool = False,
 ) -> Report:
@@ -130,7 +131,7 @@ def refine_run(
 
     Coarser levels are not repeated, unless overrides like `contact.friction=0.5` change the scene: then level 0 goes on
     from its last state with the new values, and the finer levels are found anew. climb: how levels are simulated, here
-    and one after the other by default.
+    and one after the other by default. run_as: what is left behind is its business.
     """
     use_detector_threads(threads)
     folder = Path(folder)
@@ -147,8 +148,9 @@ def refine_run(
             _change(session, store, overrides, any_size=any_size)
         store.write_json("scene.json", scene_to_dict(session.scene))
         return refine_session(
-            session, store, to_level=to_level, check_every=check_every, climb=climb, progress=progress, quiet=quiet
-        )
+            session, store, to_level=to_level, check_every=check_every, climb=climb, run_as=run_as, progress=progress,
+            quiet=quiet,
+        )  # fmt: skip
 
 
 def refine_session(
@@ -159,12 +161,14 @@ def refine_session(
     check_every: int = 10,
     fresh: bool = False,
     climb: Climb | None = None,
+    run_as: type[Run] = Run,
     progress: TextIO | None = None,
     quiet: bool = False,
 ) -> Report:
     """Climbs from where the folder stands, or else from the state that the session has of level 0.
 
-    fresh: what the folder has of coarser levels was made for this run. climb: as `refine_run` has it.
+    fresh: what the folder has of coarser levels was made for this run. climb, run_as: as `refine_run` has
+    them.
     """
     last = session.finest if to_level is None else to_level
     stands = max(store.levels(), default=0)
@@ -174,7 +178,7 @@ def refine_session(
         )
     _check_levels(session, stands, last)
     line = _live_line(session, progress, quiet=quiet)
-    run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
+    run = run_as(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
     going_on = bool(store.levels()) and not fresh
     return _carry_out(run, 0, last, climb=climb, going_on=going_on, line=line, progress=progress)
 

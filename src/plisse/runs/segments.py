@@ -17,6 +17,7 @@ from plisse.core.potential import frozen
 from plisse.core.state import Checkpoint
 from plisse.loading.frames import read_frame_mesh
 from plisse.progressive.integrators import Integrator, Joining
+from plisse.progressive.report import Report
 from plisse.runs.climb import Run
 from plisse.runs.processes import Task, work_on
 from plisse.runs.progress import ProgressLine
@@ -111,7 +112,20 @@ def simulate(
 def _refine_segment(folder: Path, window: Window, into: Path, threads: int, check_every: int) -> None:
     into.parent.mkdir(exist_ok=True)
     use_detector_threads(threads)
-    refine_window(folder, window, threads=threads, into=into, to_level=window.level + 1, check_every=check_every)
+    level = window.level + 1
+    refine_window(folder, window, threads=threads, into=into, to_level=level, check_every=check_every, run_as=Part)
+
+
+class Part(Run):
+    """A run that is soon part of another one: nobody looks at it, so that pictures would be in vain."""
+
+    def show(self, level: int, *, ended: bool) -> None: ...
+
+    def conclude(self, status: str) -> Report:
+        report = self._report(status, compared=False)
+        self.store.write_json("report.json", report.to_json())
+        self.note(status=status)
+        return report
 
 
 def join(run: Run, level: int, parts: Sequence[RunStore]) -> Iterator[Seam]:
