@@ -10,6 +10,7 @@ import pytest
 from plisse.bench import drop
 from plisse.bench.climb import gallery_scene
 from plisse.bench.figures import Figure, conclude
+from plisse.bench.pd_parallel import critical_path
 from plisse.cli import entry as cli
 from plisse.core.errors import SceneError
 
@@ -48,6 +49,13 @@ def test_numbers_of_numpy_are_written_as_well(tmp_path: Path) -> None:
     path = tmp_path / "bench.json"
     assert conclude("drop", 2, [Figure("ratio", np.float64(1.25), 1.5, "lower")], {}, path) == 0
     assert json.loads(path.read_text(encoding="utf-8"))["figures"][0]["holds"] is True
+
+
+def test_levels_at_the_same_time_take_as_long_as_their_critical_path() -> None:
+    """A finer level's step waits for the same one below, and for its own last one."""
+    assert critical_path([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]]) == 7.0
+    assert critical_path([[1.0, 5.0, 1.0], [2.0, 2.0, 2.0]]) == 10.0
+    assert critical_path([[2.0, 3.0]]) == 5.0
 
 
 def test_one_figure_that_falls_short_is_exit_1_and_in_the_file(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.reading import read_mesh
 
 from plisse.cli import main
-from plisse.cli.entry import _interruptions_held
+from plisse.core.interruptions import holding_interruptions
 from plisse.core.state import State
 
 FIVE_LINES = """[[shell]]
@@ -234,7 +234,7 @@ def test_an_interruption_waits_until_an_import_is_complete() -> None:
     complete = False
     try:
         with pytest.raises(KeyboardInterrupt):
-            with _interruptions_held():
+            with holding_interruptions():
                 signal.pthread_kill(bystander.ident or 0, signal.SIGINT)
                 time.sleep(0.05)
                 complete = True

@@ -9,8 +9,9 @@ from plisse.cli import main
 from plisse.core.errors import SceneError
 from plisse.progressive.session import Session
 from plisse.runs.report import read_report
-from plisse.runs.segments import SEAM, _cut, refine_in_segments
+from plisse.runs.segments import SEAM, cut
 from plisse.runs.store import RunStore
+from plisse.runs.workers import refine_with_workers
 
 SCENE = """
 [[shell]]
@@ -69,7 +70,7 @@ def test_segments_are_joined_without_a_jump(tmp_path: Path, capsys: pytest.Captu
 
 def test_a_join_that_is_interrupted_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole, parts = (run(tmp_path, name, "--preview-only") for name in ("whole", "parts"))
-    refine_in_segments(whole, workers=2, threads=1)
+    refine_with_workers(whole, workers=2, threads=1)
 
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
@@ -77,8 +78,8 @@ def test_a_join_that_is_interrupted_is_made_again(tmp_path: Path, monkeypatch: p
     with monkeypatch.context() as patch:
         patch.setattr(Session, "resume", interrupted)
         with pytest.raises(KeyboardInterrupt):
-            refine_in_segments(parts, workers=2, threads=1)
-    refine_in_segments(parts, workers=2, threads=1)
+            refine_with_workers(parts, workers=2, threads=1)
+    refine_with_workers(parts, workers=2, threads=1)
     ours, theirs = (RunStore(each) for each in (parts, whole))
     assert ours.frames(1) == theirs.frames(1) == list(range(25))
     for number in range(25):
@@ -89,15 +90,14 @@ def _newton(store: RunStore) -> list[int]:
     return [line["newton"] for line in store.read_steps(1, 24)]
 
 
-def test_a_motion_whose_steps_need_each_other_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = run(tmp_path, "run", "--preview-only", motion="velpro")
-    assert main(["refine", str(out), "--workers", "2"]) == 2
-    assert 'every step of "velpro" needs the one before' in capsys.readouterr().err
+def test_what_workers_cannot_refine_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = run(tmp_path, "run", "--preview-only")
     assert main(["refine", str(out), "--workers", "2", "--frames", "1:3"]) == 2
+    assert "leave out --frames" in capsys.readouterr().err
     with pytest.raises(SceneError, match="not a run"):
-        refine_in_segments(tmp_path / "nothing", workers=2, threads=1)
+        refine_with_workers(tmp_path / "nothing", workers=2, threads=1)
 
 
 def test_no_segment_is_shorter_than_its_seam() -> None:
-    assert _cut(0, 24, 2) == [(0, 12), (12, 24)] and _cut(5, 9, 4) == [(5, 9)]
-    assert all(b - a > SEAM for a, b in _cut(0, 100, 40))
+    assert cut(0, 24, 2) == [(0, 12), (12, 24)] and cut(5, 9, 4) == [(5, 9)]
+    assert all(b - a > SEAM for a, b in cut(0, 100, 40))

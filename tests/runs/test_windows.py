@@ -252,7 +252,6 @@ def test_a_session_of_a_motion_looks_back_at_its_folder(preview: Path, tmp_path:
         (["--frames", "4:8", "--set", "contact.friction=0"], "--frames refines frames as they are: leave out --set"),
         (["--set", "contact.friction=0"], "use `plisse run SCENE --from"),
         (["--levels", "4"], "start another run with --set hierarchy.levels=4"),
-        (["--frame", "4"], "with --frames 4:"),
     ],
 )
 def test_what_cannot_be_refined_is_one_sentence(

@@ -121,7 +121,6 @@ def test_a_mistake_is_one_sentence(key: str, value: Any, says: str) -> None:
 @pytest.mark.parametrize(
     ("hierarchy", "time", "says"),
     [
-        ({"method": "cascadic"}, {}, r"for statics.*progressive"),
         ({"motion": "full-diagonal"}, {"integrator": "bdf2"}, r"full-diagonal.*Euler only.*velpro"),
         ({}, {"frame_every": 2}, r"every step.*frame_every"),
     ],

@@ -7,14 +7,14 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from plisse.cli.commands import add_commands, frame_range, new_path, showing_intersections
 from plisse.cli.hierarchy import add_hierarchy
 from plisse.core.errors import SceneError, counted
+from plisse.core.interruptions import holding_interruptions
 from plisse.core.version import __version__
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ BENCHES = ("newton", "contact", "drop", "start", "pcs", "psq", "pd", "rest", "hi
 PARTS = {
     "pcs": ("speed-93k", "speed-371k", "preview", "interruption", "levels"),
     "psq": ("can", "mat", "starts", "agreement", "levels", "maps", "equilibrium", "locking", "plate"),
-    "pd": ("speed", "levels", "consistency", "pull", "continuity", "stability"),
+    "pd": ("speed", "levels", "consistency", "pull", "continuity", "stability", "parallel"),
     "rest": ("scenes", "saddles", "scales", "buckling", "speed"),
     "hierarchy": ("speed", "maps", "approximation", "prediction"),
 }
@@ -80,7 +80,8 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     refine.add_argument(
         "--workers", type=_count, metavar="N",
-        help="motions that follow diagonally: refine N segments of a level at the same time, and join them",
+        help="motions: refine with N processes, all levels at the same time, to the bit as without; or where the "
+        "motion is diagonal, each level in N segments, which are joined",
     )  # fmt: skip
     refine.add_argument(
         "--set", action="append", default=[], metavar="KEY=VALUE",
@@ -186,34 +187,12 @@ def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[arg
     return stoppable
 
 
-@contextmanager
-def _interruptions_held() -> Iterator[None]:
-    """Signals wait until an import is complete: ipctk turns what interrupts its own into an ImportError."""
-    held: list[int] = []
-    try:
-        # a mask would not do: it holds for one thread, and any of the libraries' threads may be handed the signal
-        before = {
-            number: signal.signal(number, lambda number, _: held.append(number))
-            for number in (signal.SIGINT, signal.SIGTERM)
-        }
-    except ValueError:  # only a program's first thread hears of signals
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        if held:
-            signal.raise_signal(held[0])
-
-
 def _run(options: argparse.Namespace) -> int:
     _allow_threads(options.threads)
-    with _interruptions_held():
+    with holding_interruptions():  # ipctk turns what interrupts its import into an ImportError
         from plisse.loading.scene_file import load_scene
     scene = load_scene(options.scene, options.set)
-    with _interruptions_held():
+    with holding_interruptions():
         from plisse.runs.run import run_scene
     if options.preview_only and options.to_level:
         raise SceneError("--preview-only means --to-level 0: use only one of them.")
@@ -238,7 +217,7 @@ def _run(options: argparse.Namespace) -> int:
 
 def _refine(options: argparse.Namespace) -> int:
     _allow_threads(options.threads)
-    with _interruptions_held():
+    with holding_interruptions():
         from plisse.runs.frames import frame_folder, refine_frame
         from plisse.runs.run import refine_run
         from plisse.runs.windows import find_window, refine_window
@@ -247,12 +226,13 @@ def _refine(options: argparse.Namespace) -> int:
         "progress": sys.stderr, "quiet": options.quiet,
     }  # fmt: skip
     if options.workers:
-        from plisse.runs.segments import refine_in_segments
+        from plisse.runs.workers import refine_with_workers
 
         given = [name for name in ("frame", "frames", "rest", "tol", "levels", "set") if getattr(options, name)]
         if given:
             raise SceneError(f"--workers refines all of a motion as it is: leave out --{given[0]}.")
-        return _conclude(refine_in_segments(options.run, workers=options.workers, **common), options.run)
+        report = refine_with_workers(options.run, workers=options.workers, any_size=options.yes, **common)
+        return _conclude(report, options.run)
     if options.frame or options.frames:
         asked, what = ("--frame", "a frame") if options.frame else ("--frames", "frames")
         given = [name for name in ("rest", "tol", "levels", "set") if getattr(options, name)]

@@ -10,23 +10,22 @@ import numpy as np
 
 from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
-from plisse.core.mesh import Mesh, find_flaws
-from plisse.hierarchy.hierarchy import Hierarchy, Plan, build_hierarchy
+from plisse.core.mesh import Mesh
+from plisse.hierarchy.hierarchy import Hierarchy
 from plisse.hierarchy.maps import LevelMap
+from plisse.progressive.planning import kinds_of_rest, plan_levels
 from plisse.progressive.rest import MOST_STRIDE, Rest
 from plisse.progressive.scales import settle_contact
 from plisse.progressive.scene_problem import Extra, Finer, Proxy, SceneProblem, centres_of_mass
 from plisse.progressive.shells import ShellModel
 from plisse.progressive.softening import (
     Softening,
-    kinds_of_rest,
     least_kept,
     soften_compression,
     soften_membrane,
     stiffen_bending,
 )
 from plisse.scene.geometry import Geometry, scene_size
-from plisse.scene.levels import CURVED
 from plisse.scene.scene import Scene
 from plisse.scene.schedule import Track
 
@@ -54,7 +53,7 @@ class Ladder:
     @classmethod
     def of(cls, scene: Scene, geometry: Geometry, *, extra: Extra | None = None) -> Ladder:
         """The scene on all of its levels. extra: a user's own potentials."""
-        return cls(settle_contact(scene, geometry), geometry, _build(scene, geometry), extra)
+        return cls(settle_contact(scene, geometry), geometry, plan_levels(scene, geometry), extra)
 
     @property
     def finest(self) -> int:
@@ -263,7 +262,7 @@ class Ladder:
         if scene.contact.offset is None:
             settled = replace(settled, offset=min(settled.offset, before.offset))
         scene = replace(scene, contact=settled)
-        ladder = Ladder(scene, geometry, _build(scene, geometry), self.extra)
+        ladder = Ladder(scene, geometry, plan_levels(scene, geometry), self.extra)
         coarsest = zip(*(each.hierarchy.levels[0][: len(geometry.shells)] for each in (self, ladder)), strict=True)
         if not all(_fits(a, b) for a, b in coarsest):
             raise SceneError(
@@ -285,39 +284,6 @@ def _shells_on_all_levels(ladder: Ladder) -> list[object]:
         for shell, pins in zip(ladder.scene.shells, ladder.given.pins, strict=True)
     ]
     return [*meshes, weights, clamps, *(shell.pressure and shell.pressure.kind for shell in ladder.scene.shells)]
-
-
-def _build(scene: Scene, geometry: Geometry) -> Hierarchy:
-    settings, vertices = scene.hierarchy, sum(len(mesh.X) for mesh in geometry.shells)
-    curved, chosen = CURVED[settings.kind], settings.proxy.prolongation
-    shells = [curved if kind == "curved" and chosen == "linear" else chosen for kind in kinds_of_rest(scene, geometry)]
-    solids = [curved if collider.refine else None for collider in scene.colliders if collider.mesh is not None]
-    if settings.kind == "decimation":
-        _check_solids(scene, geometry)
-    regions = geometry.regions or ((),) * len(geometry.shells)
-    groups = [
-        [*pins, *(np.flatnonzero(weights >= 0.5).astype(np.int32) for weights in each)]
-        for pins, each in zip(geometry.pins, regions, strict=True)
-    ]
-    plan = Plan(
-        bodies=[*geometry.shells, *geometry.solids],
-        rules=[*shells, *solids],
-        levels=settings.count,
-        parts=[target / vertices for target in settings.targets(vertices)],
-        groups=[*groups, *([] for _ in solids)],
-    )
-    return build_hierarchy(settings.kind, plan)
-
-
-def _check_solids(scene: Scene, geometry: Geometry) -> None:
-    """Raises SceneError where a collider is to be decimated, which unlike a shell need not be a manifold."""
-    for collider, mesh in zip(scene.colliders, geometry.colliders, strict=True):
-        flaw = next(find_flaws(mesh), None) if mesh is not None and collider.refine else None
-        if flaw is not None:
-            raise SceneError(
-                f"{collider.name} cannot be made coarser with the levels, as its mesh {flaw.clause}: remove refine, "
-                "which keeps it as it is on all levels, or mend its mesh."
-            )
 
 
 def _carry_tracks(known: Geometry, carry: Callable[[Floats], list[Floats]]) -> tuple[Track | None, ...]:

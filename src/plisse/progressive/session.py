@@ -105,12 +105,13 @@ class Session:
         """
         return self._driven(self._settle(self._known(level), rest, tol))
 
-    def animate(self, level: int | None = None) -> Iterator[State]:
+    def animate(self, level: int | None = None, *, last: int | None = None) -> Iterator[State]:
         """States of a motion through time, on the finest level when none is given.
 
-        Unless levels are independent of each other (`hierarchy.motion`), the level below must have moved before.
+        Unless levels are independent of each other (`hierarchy.motion`), the level below must have moved before. last:
+        number of the last step, of a level that may go beyond what the grid has in memory of the one below.
         """
-        return self._driven(self._animate(self.finest if level is None else self._known(level)))
+        return self._driven(self._animate(self.finest if level is None else self._known(level), last))
 
     def resume(
         self,
@@ -278,7 +279,7 @@ class Session:
 
     def _refine(self, first: int, last: int) -> Generator[State]:
         for level in range(first, last + 1):
-            yield from self._animate(level) if self.is_dynamic else self._expand(level)
+            yield from self._animate(level, None) if self.is_dynamic else self._expand(level)
 
     def _expand(self, level: int) -> Generator[State]:
         """A feasible start from the level below, and from there to equilibrium."""
@@ -313,10 +314,10 @@ class Session:
                 return start
             yield replace(below, accepted=False)
 
-    def _animate(self, level: int) -> Generator[State]:
+    def _animate(self, level: int, last: int | None) -> Generator[State]:
         self._open(level)
-        last = self.scene.time.steps
-        if self._is_carried(level):
+        known, last = last is not None, self.scene.time.steps if last is None else last
+        if self._is_carried(level) and not known:
             below = self.grid.last(level - 1)
             if below is None:
                 raise SceneError(f"Level {level} follows the motion of level {level - 1}: animate that first.")

@@ -8,7 +8,7 @@ import numpy as np
 
 from plisse.core.mesh import Mesh
 from plisse.energies.bending import rest_angles
-from plisse.hierarchy.flatness import is_developable, is_flat
+from plisse.progressive.planning import edge_over_fold
 from plisse.scene.geometry import Geometry, scene_size
 from plisse.scene.scene import Scene, Shell
 
@@ -86,35 +86,9 @@ def least_kept(scene: Scene, given: Geometry, shell: Shell) -> float:
     return min(m.density * gravity_of(scene) * scene_size(given.shells) / (WEIGHT_STRAIN * m.E), 1.0)
 
 
-def kinds_of_rest(scene: Scene, geometry: Geometry) -> tuple[str, ...]:
-    """What each shell's rest shape is to the levels: "flat", "developable" or "curved".
-
-    A tube or a cone of cloth that folds more finely than the coarsest mesh can show is treated as a flat piece is; one
-    of sheet metal or paper carries its load by compression, and its facets would be seen.
-    """
-    g, levels = gravity_of(scene), scene.hierarchy
-    vertices = sum(len(mesh.X) for mesh in geometry.shells)
-    # the given mesh is the coarsest, or the finest
-    longer = 1.0 if levels.kind == "loop" or levels.count == 1 else np.sqrt(vertices / levels.targets(vertices)[0])
-    return tuple(
-        "flat" if is_flat(mesh)
-        else "developable"
-        if levels.count > 1 and longer * edge_over_fold(shell, mesh, g) > 1.0 and is_developable(mesh)
-        else "curved"
-        for shell, mesh in zip(scene.shells, geometry.shells, strict=True)
-    )  # fmt: skip
-
-
 def gravity_of(scene: Scene) -> float:
     """[m/s²]"""
     return float(np.linalg.norm(scene.gravity))
-
-
-def edge_over_fold(shell: Shell, mesh: Mesh, gravity: float) -> float:
-    """A mesh's mean edge over gravity's bending length ∛(D / ρτg), D = E τ³ / 12(1 − ν²)."""
-    m = shell.material
-    D = m.bending_modulus * m.thickness**3 / (12.0 * (1.0 - m.nu**2))
-    return float(mesh.edge_lengths.mean()) * (m.area_density * gravity / D) ** (1.0 / 3.0) if D > 0.0 else np.inf
 
 
 def mean_curvature(mesh: Mesh) -> float:

@@ -28,8 +28,8 @@ from plisse.runs.writing import StoreError
 class Run:
     """A session that is climbed into a run folder, from where the folder stands.
 
-    more: levels that ran out of steps get as many again. drawn: called with the state, the seconds and the picture of
-    each level that has come to its end or was interrupted, and whether it has ended.
+    more: levels that ran out of steps get as many again. drawn: called with the last step, the seconds and the picture
+    of each level that has come to its end or was interrupted, and whether it has ended.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Run:
         *,
         check_every: int = 10,
         more: bool = False,
-        drawn: Callable[[State, float, Path, bool], None] | None = None,
+        drawn: Callable[[Checkpoint, float, Path, bool], None] | None = None,
     ) -> None:
         self.began = time.perf_counter()
         self.session, self.store, self.more = session, store, more
@@ -51,7 +51,7 @@ class Run:
         session.listen(self._show_ended)
         if self.dynamic and session.finest > 0:
             # finer levels look back at what the folder holds
-            session.grid.depth, session.grid.older = 2, self._look_up
+            session.grid.depth, session.grid.older = 2, self.look_up
         known = sum(report.wall_s for report in self._level_reports())
         self.spent = max(self.spec.wall_s, known)  # seconds of earlier commands, as far as they are known
 
@@ -68,7 +68,7 @@ class Run:
         """The step that levels begin with."""
         return self.session.begin or 0
 
-    def _look_up(self, level: int, step: int) -> State | None:
+    def look_up(self, level: int, step: int) -> State | None:
         """The state of a motion's level after a step, where the folder has it."""
         at = self.kept.get(level)
         if at is None or not self.begin <= step <= at.state.step:
@@ -92,10 +92,10 @@ class Run:
         if at is None or not at.notes["ended"] or self._is_looser(at):
             return False
         if self.dynamic:
-            return at.state.step >= self._last(level)
+            return at.state.step >= self.last_step(level)
         return not self.more or _is_good_start(at.state)
 
-    def _last(self, level: int) -> int:
+    def last_step(self, level: int) -> int:
         """The last step of a motion's level: the scene's, as far as the level below has come."""
         last, below = self.session.scene.time.steps, self.kept.get(level - 1)
         return last if below is None else min(last, below.state.step)
@@ -121,7 +121,8 @@ class Run:
                     raise
                 except BaseException:
                     self.recorder.catch_up()
-                    self._show(ended=False)
+                    if self.recorder.at_work is not None:
+                        self.show(level, ended=False)
                     raise
             elif self.session.grid.last(level) is None:
                 self.session.grid.put(self.kept[level].state)
@@ -137,13 +138,13 @@ class Run:
         if level in self.kept:
             return self._take_up(self.kept[level])
         if self.dynamic:
-            return self.session.animate(level)
+            return self.session.animate(level, last=self.last_step(level))
         return self.session.settle(level) if level == first else self.session.refine(to_level=level)
 
     def _take_up(self, at: Checkpoint) -> Any:
         """Goes on with a level after its last complete step."""
         level = at.state.level
-        last = self._last(level) if self.dynamic else at.notes["last"]
+        last = self.last_step(level) if self.dynamic else at.notes["last"]
         self.store.rewind(level, at.state.step, self.recorder.frames(at.state))
         if at.notes["ended"] and not self.dynamic:
             # to a tighter tolerance, or because it ran out of steps
@@ -165,18 +166,20 @@ class Run:
 
     def _show_ended(self, event: Event) -> None:
         if isinstance(event, LevelEnded):
-            self._show(ended=True)
+            state = event.state
+            # where segments of a motion are joined, it has not come to its end yet
+            if not self.dynamic or state.step >= self.last_step(state.level):
+                self.show(state.level, ended=True)
 
-    def _show(self, *, ended: bool) -> None:
-        """The report and the picture of the level at work, as far as it has come."""
-        run = self.recorder.at_work
-        if run is None or run.state.step == run.begin:
+    def show(self, level: int, *, ended: bool) -> None:
+        """The report and the picture of a level, as far as it has come."""
+        at = self.kept.get(level)
+        if at is None:
             return
-        wall = time.perf_counter() - run.began
         self.store.write_json("report.json", self._report("running", compared=False).to_json())
-        path = self.album.draw(run.state.level, run.state.x)
+        path = self.album.draw(level, at.state.x)
         if self._drawn is not None:
-            self._drawn(run.state, wall, path, ended)
+            self._drawn(at, self.store.read_steps(level, at.state.step)[-1]["wall"], path, ended)
 
     def conclude(self, status: str) -> Report:
         """Writes pictures of all levels, the report and its page, and how the run stands."""

@@ -1,7 +1,9 @@
-"""A geometry as named arrays, as run folders keep it."""
+"""Geometries and checkpoints as named arrays, as run folders keep them."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from dataclasses import fields
 from itertools import count, takewhile
 from typing import Any
@@ -9,8 +11,12 @@ from typing import Any
 import numpy as np
 
 from plisse.core.mesh import Mesh
+from plisse.core.potential import frozen
+from plisse.core.state import Checkpoint, Couplings, State
 from plisse.scene.geometry import Geometry
 from plisse.scene.schedule import Track
+
+OF_VERTICES = ("x", "v", "before_x", "before_v", "near_x", "near_p")  # arrays of a checkpoint, (n, 3) each
 
 
 def pack_geometry(geometry: Geometry) -> dict[str, Any]:
@@ -58,3 +64,50 @@ def unpack_geometry(stored: dict[str, Any]) -> Geometry:
         shells, tuple(stored[f"shell-{i}-x"] for i in range(len(shells))), tuple(colliders), tuple(pins), tuple(tracks),
         regions=tuple(regions) if any(regions) else (),
     )  # fmt: skip
+
+
+def pack_checkpoint(at: Checkpoint) -> dict[str, Any]:
+    """A checkpoint as named arrays; what is no array is JSON in `values`."""
+    arrays: dict[str, Any] = {"x": at.state.x, "v": at.state.v}
+    if at.before is not None:
+        arrays |= {"before_x": at.before[0], "before_v": at.before[1]}
+    if at.near is not None:
+        arrays["near_x"] = at.near[0]
+        # mostly candidates are found around one place
+        arrays |= {"near_p": at.near[1]} if at.near[1].any() else {}
+    if at.couplings is not None:
+        arrays["couplings"] = at.couplings.keys
+    plain = {entry.name: getattr(at.state, entry.name) for entry in fields(State) if entry.name not in arrays}
+    mark = None if at.couplings is None else at.couplings.mark
+    text = json.dumps({"state": plain, "mark": mark, "notes": at.notes}, default=as_plain)
+    return {"values": np.frombuffer(text.encode(), np.uint8), **arrays}
+
+
+def unpack_checkpoint(arrays: Mapping[str, Any]) -> Checkpoint:
+    """A checkpoint from such arrays; KeyError, TypeError or ValueError where they are none."""
+    values = json.loads(arrays["values"].tobytes())
+    of_vertices = [arrays[key] for key in OF_VERTICES if key in arrays]
+    if any(each.shape != arrays["x"].shape or each.dtype != np.float64 for each in of_vertices):
+        raise ValueError("its arrays do not go together")
+    given: dict[str, Any] = values["state"]
+    plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items()}
+    state = State(**plain, x=frozen(arrays["x"]), v=arrays["v"])
+    before = (frozen(arrays["before_x"]), arrays["before_v"]) if "before_x" in arrays else None
+    near = None
+    if "near_x" in arrays:
+        near = (frozen(arrays["near_x"]), arrays.get("near_p", np.zeros_like(arrays["near_x"])))
+    keys = arrays.get("couplings")
+    couplings = None if keys is None else Couplings(values["mark"], keys)
+    return Checkpoint(state, before, near, couplings, values["notes"])
+
+
+def step_of_packed(arrays: Mapping[str, Any]) -> int:
+    """The step of a checkpoint, without the rest of it being read."""
+    return int(json.loads(arrays["values"].tobytes())["state"]["step"])
+
+
+def as_plain(value: Any) -> Any:
+    """numpy's numbers as Python's."""
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is no plain value")

@@ -57,11 +57,22 @@ class ProgressLine:
         hint = self._watch.see(state) if self._watch is not None else None
         if hint is not None:
             self.say(hint)
-        if self._quiet or now - self._shown < (LIVE if self._live else PLAIN):
-            return
-        self._shown = now
-        self._last = self._describe(state, self._seconds_a_step(now))
-        self._print(self._last)
+        if self._is_due(now):
+            self._update(self._describe(state, self._seconds_a_step(now)), now)
+
+    def tell(self, text: str) -> None:
+        """The line of those who see no states, only how far work elsewhere is."""
+        now = time.perf_counter()
+        if text != self._last and self._is_due(now):
+            self._heard = now
+            self._update(text, now)
+
+    def _is_due(self, now: float) -> bool:
+        return not self._quiet and now - self._shown >= (LIVE if self._live else PLAIN)
+
+    def _update(self, text: str, now: float) -> None:
+        self._shown, self._last = now, text
+        self._print(text)
 
     def _left(self, state: State) -> float:
         return math.inf if self._aim is None else self._aim.left(state)

@@ -22,8 +22,8 @@ class Recorder:
 
     def __init__(self, session: Session, store: RunStore, *, check_every: int) -> None:
         self._session, self._store, self._check_every = session, store, check_every
-        found = (store.read_checkpoint(level) for level in store.levels())
-        self.kept: dict[int, Checkpoint] = {at.state.level: at for at in found if at is not None}
+        self.kept = dict[int, Checkpoint]()
+        self.reread()
         self.at_work: LevelRun | None = None
         self._began = time.perf_counter()
 
@@ -39,6 +39,11 @@ class Recorder:
                 self._keep(self.at_work, event.state)
         elif isinstance(event, LevelEnded):
             self.close(ended=True)
+
+    def reread(self) -> None:
+        """Takes what the disk holds, where others write to it."""
+        found = (self._store.read_checkpoint(level) for level in self._store.levels())
+        self.kept = {at.state.level: at for at in found if at is not None}
 
     def _begin(self, event: LevelBegan) -> None:
         problem, level = event.problem, event.problem.level

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from plisse.contact.check import use_detector_threads
 from plisse.core.errors import SceneError, counted, inside
-from plisse.core.state import State
+from plisse.core.state import Checkpoint
 from plisse.core.version import __version__
 from plisse.kernels.cache import find_cache_root
 from plisse.loading.geometry import load_geometry
@@ -31,6 +31,8 @@ from plisse.runs.writing import StoreError, lock_run
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
+# takes a run from one level to another, and may say how far it is
+Climb = Callable[[Run, int, int, ProgressLine | None], object]
 LARGE, PER_VERTEX = 50_000, 3e-5  # vertices from which decimation is announced, and seconds that each takes
 
 
@@ -120,13 +122,16 @@ def refine_run(
     overrides: Sequence[str] = (),
     check_every: int = 10,
     any_size: bool = False,
+    climb: Climb | None = None,
+    run_as: type[Run] = Run,
     progress: TextIO | None = None,
     quiet: bool = False,
 ) -> Report:
     """Continues a run from where it is: nearer to rest on its finest level, to further levels, or to its end.
 
     Coarser levels are not repeated, unless overrides like `contact.friction=0.5` change the scene: then level 0 goes on
-    from its last state with the new values, and the finer levels are found anew.
+    from its last state with the new values, and the finer levels are found anew. climb: how levels are simulated, here
+    and one after the other by default. run_as: what is left behind is its business.
     """
     use_detector_threads(threads)
     folder = Path(folder)
@@ -143,8 +148,9 @@ def refine_run(
             _change(session, store, overrides, any_size=any_size)
         store.write_json("scene.json", scene_to_dict(session.scene))
         return refine_session(
-            session, store, to_level=to_level, check_every=check_every, progress=progress, quiet=quiet
-        )
+            session, store, to_level=to_level, check_every=check_every, climb=climb, run_as=run_as, progress=progress,
+            quiet=quiet,
+        )  # fmt: skip
 
 
 def refine_session(
@@ -154,12 +160,15 @@ def refine_session(
     to_level: int | None = None,
     check_every: int = 10,
     fresh: bool = False,
+    climb: Climb | None = None,
+    run_as: type[Run] = Run,
     progress: TextIO | None = None,
     quiet: bool = False,
 ) -> Report:
     """Climbs from where the folder stands, or else from the state that the session has of level 0.
 
-    fresh: what the folder has of coarser levels was made for this run.
+    fresh: what the folder has of coarser levels was made for this run. climb, run_as: as `refine_run` has
+    them.
     """
     last = session.finest if to_level is None else to_level
     stands = max(store.levels(), default=0)
@@ -169,8 +178,9 @@ def refine_session(
         )
     _check_levels(session, stands, last)
     line = _live_line(session, progress, quiet=quiet)
-    run = Run(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
-    return _carry_out(run, 0, last, going_on=bool(store.levels()) and not fresh, line=line, progress=progress)
+    run = run_as(session, store, check_every=check_every, more=True, drawn=_say_drawn(session, line))
+    going_on = bool(store.levels()) and not fresh
+    return _carry_out(run, 0, last, climb=climb, going_on=going_on, line=line, progress=progress)
 
 
 def _change(session: Session, store: RunStore, overrides: Sequence[str], *, any_size: bool) -> None:
@@ -243,20 +253,19 @@ def _live_line(session: Session, progress: TextIO | None, *, quiet: bool) -> Pro
     return line
 
 
-def _say_drawn(session: Session, line: ProgressLine | None) -> Callable[[State, float, Path, bool], None] | None:
+def _say_drawn(session: Session, line: ProgressLine | None) -> Callable[[Checkpoint, float, Path, bool], None] | None:
     """Says how each of several levels ended, and where its picture is."""
     if line is None or session.finest == 0:
         return None
 
-    def say(state: State, seconds: float, picture: Path, ended: bool) -> None:
-        assert session.problem is not None
+    def say(at: Checkpoint, seconds: float, picture: Path, ended: bool) -> None:
         if session.is_dynamic:
             how = "to its end" if ended else "stopped"
         else:
-            how = "in equilibrium" if state.converged else "not in equilibrium" if ended else "stopped"
+            how = "in equilibrium" if at.state.converged else "not in equilibrium" if ended else "stopped"
         line.say(
-            f"level {state.level}: {session.problem.bodies.n_simulated:,} vertices, "
-            f"{counted(state.step - (session.begin or 0), 'step')}, {seconds:.1f} s, {how}; picture {picture}"
+            f"level {at.state.level}: {at.notes['vertices']:,} vertices, "
+            f"{counted(at.state.step - (session.begin or 0), 'step')}, {seconds:.1f} s, {how}; picture {picture}"
         )
 
     return say
@@ -273,20 +282,40 @@ def _refuse_old(out: Path, *, resume: bool, overwrite: bool) -> None:
 
 
 def _carry_out(
-    run: Run, first: int, last: int, *, going_on: bool, line: ProgressLine | None, progress: TextIO | None
+    run: Run,
+    first: int,
+    last: int,
+    *,
+    climb: Climb | None = None,
+    going_on: bool,
+    line: ProgressLine | None,
+    progress: TextIO | None,
 ) -> Report:
     """Climbs, and leaves a report also where it is interrupted."""
     try:
-        return _climb(run, first, last, going_on=going_on, progress=progress)
+        return _climb(run, first, last, climb or _one_by_one, going_on=going_on, line=line, progress=progress)
     finally:
         if line is not None:
             line.end()
 
 
-def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO | None) -> Report:
-    for line in (*_tell_version(run), *run.mend()) if going_on else ():
+def _one_by_one(run: Run, first: int, last: int, _: ProgressLine | None) -> None:
+    run.climb(first, last)
+
+
+def _climb(
+    run: Run,
+    first: int,
+    last: int,
+    climb: Climb,
+    *,
+    going_on: bool,
+    line: ProgressLine | None,
+    progress: TextIO | None,
+) -> Report:
+    for sentence in (*_tell_version(run), *run.mend()) if going_on else ():
         if progress:
-            print(line, file=progress, flush=True)
+            print(sentence, file=progress, flush=True)
     if going_on and run.spec.status == "done" and not run.has_work(first, last):
         if progress:
             print(f"{run.store.folder} is already done.", file=progress, flush=True)
@@ -301,7 +330,7 @@ def _climb(run: Run, first: int, last: int, *, going_on: bool, progress: TextIO 
             resumed=run.spec.resumed + (0 if fresh_start else 1),
         )  # fmt: skip
         try:
-            run.climb(first, last)
+            climb(run, first, last, line)
         except KeyboardInterrupt:
             run.conclude("interrupted")
             raise

@@ -2,156 +2,133 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
-import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
 from plisse.contact.check import use_detector_threads
 from plisse.core.arrays import Floats
-from plisse.core.errors import SceneError, counted
 from plisse.core.potential import frozen
 from plisse.core.state import Checkpoint
 from plisse.loading.frames import read_frame_mesh
 from plisse.progressive.integrators import Integrator, Joining
 from plisse.progressive.report import Report
-from plisse.progressive.session import Session
-from plisse.runs.checks import check_geometry
 from plisse.runs.climb import Run
-from plisse.runs.refined import refined_scene
-from plisse.runs.starts import restore_start
+from plisse.runs.processes import Task, work_on
+from plisse.runs.progress import ProgressLine
 from plisse.runs.store import RunStore
 from plisse.runs.tally import Counts
 from plisse.runs.windows import SUMS, Window, refine_window
-from plisse.runs.writing import lock_run
 
 APART = ("semi-diagonal", "full-diagonal", "vertical")  # motions whose steps need nothing of their own level
 SEAM = 8  # steps after a seam that are solved again, so that nothing jumps there
-LOOK = 0.5  # seconds between two looks at how far the processes are
 
 
-def refine_in_segments(
-    folder: str | Path,
-    *,
-    workers: int,
-    threads: int,
-    to_level: int | None = None,
-    check_every: int = 10,
-    progress: TextIO | None = None,
-    quiet: bool = False,
-) -> Report:
-    """Refines a motion level by level, each in as many segments as there are workers. [Zhang2024] §4.6.
+@dataclass(frozen=True)
+class Seam:
+    """Where two segments met: after a step, how far they were apart there, and at the end of its joining [m]."""
+
+    step: int
+    apart: float
+    left: float
+
+
+def climb_in_segments(
+    run: Run, first: int, last: int, line: ProgressLine | None, *, workers: int, threads: int, check_every: int
+) -> None:
+    """A motion level by level, each in as many segments as there are workers. [Zhang2024] §4.6.
 
     A segment begins with a safe expansion of the level below and does not know where the one before it ends. There the
-    first steps are solved again from that end on, drawn more and more to where the segment is.
+    first steps are solved again from that end on, drawn more and more to where the segment is. threads: of all
+    processes together.
     """
-    folder = Path(folder)
-    store = RunStore.open(folder)
-    use_detector_threads(threads)
-    with lock_run(folder):
-        scene, geometry = refined_scene(store.read_scene(), folder), store.read_geometry()
-        motion = scene.hierarchy.motion
-        if scene.time.mode != "dynamic" or motion not in APART:
-            why = (
-                "it is no motion" if scene.time.mode != "dynamic" else f'every step of "{motion}" needs the one before'
-            )
-            ways = " or ".join(f'"{way}"' for way in APART[:2])
-            raise SceneError(
-                f"{folder} cannot be refined in segments, as {why}: --workers needs hierarchy.motion = {ways}."
-            )
-        check_geometry(scene, geometry, to_level=to_level)
-        session = Session(scene, geometry, threads=threads)
-        restore_start(session, store)
-        run = Run(session, store, check_every=check_every)
-        last = session.finest if to_level is None else to_level
-        first = next((level for level in range(last + 1) if not run.is_done(level)), last + 1)
-        if first == 0:
-            raise SceneError(f"Level 0 of {folder} has not come to its end: continue it with `plisse run --resume`.")
-        if not first <= last <= session.finest:
-            raise SceneError(
-                f"There is no level {last} to refine to: {folder} has levels 0 to {first - 1} of {session.finest + 1}."
-            )
+    for level in range(first, last + 1):
+        if run.is_done(level):
+            continue
+        if level == 0:
+            run.climb(0, 0)
+            continue
         # a level that was begun in one piece, or whose segments were not all joined, is made again
-        run.kept.pop(first, None)
-        run.note(status="running")
-        try:
-            for level in range(first, last + 1):
-                cuts = _cut(run.begin, run.kept[level - 1].state.step, workers)
-                parts = _simulate(folder, level, cuts, threads=threads, check_every=check_every, progress=progress)
-                _join(run, level, parts, progress=None if quiet else progress)
-        except KeyboardInterrupt:
-            run.conclude("interrupted")
-            raise
-        return run.conclude("done")
+        run.kept.pop(level, None)
+        cuts = cut(run.begin, run.kept[level - 1].state.step, workers)
+        parts, _ = simulate(run, level, cuts, line, each=max(1, threads // len(cuts)), check_every=check_every)
+        for seam in join(run, level, parts):
+            if line is not None:
+                line.say(
+                    f"level {level}: two segments, {1e3 * seam.apart:.2g} mm apart at step {seam.step}, are joined "
+                    f"within {SEAM} steps, up to {1e3 * seam.left:.2g} mm"
+                )
+        dissolve(parts)
+        run.show(level, ended=True)
 
 
-def _cut(begin: int, end: int, count: int) -> list[tuple[int, int]]:
+def cut(begin: int, end: int, count: int) -> list[tuple[int, int]]:
     """Segments from step to step, none shorter than what is solved again at its seam."""
     count = max(1, min(count, (end - begin) // (SEAM + 1)))
     cuts = np.linspace(begin, end, count + 1).round().astype(int).tolist()
     return list(pairwise(cuts))
 
 
-def _simulate(
-    folder: Path,
+def simulate(
+    run: Run,
     level: int,
     cuts: Sequence[tuple[int, int]],
+    line: ProgressLine | None,
     *,
-    threads: int,
+    each: int,
     check_every: int,
-    progress: TextIO | None,
-) -> list[RunStore]:
-    """All segments of a level, each a run of its own; those that an earlier command has begun go on."""
-    context, each = multiprocessing.get_context("spawn"), max(1, threads // len(cuts))
+) -> tuple[list[RunStore], list[float]]:
+    """All segments of a level, each a run of its own with so many threads; those that were begun before go on.
+
+    Also the seconds of processor time that each has taken.
+    """
+    folder = run.store.folder
     stores = [RunStore(folder / "segments" / f"level-{level}-{a:04d}-{b:04d}") for a, b in cuts]
     for other in (folder / "segments").glob(f"level-{level}-*"):
         if other not in [store.folder for store in stores]:
             RunStore(other).dissolve()
-    failures = context.SimpleQueue()
     tasks = [
-        context.Process(
-            target=_refine_segment, args=(folder, Window(a, b, level - 1), store.folder, each, check_every, failures)
+        Task(
+            f"steps {a} to {b} of level {level}",
+            _refine_segment,
+            (folder, Window(a, b, level - 1), store.folder, each, check_every),
         )
         for (a, b), store in zip(cuts, stores, strict=True)
     ]
-    for task in tasks:
-        task.start()
-    try:
-        while any(task.is_alive() for task in tasks):
-            time.sleep(LOOK)
-            if progress is not None and progress.isatty():
-                made = sum(len(store.frames(level)) for store in stores)
-                print(f"\rlevel {level}: {counted(made, 'frame')} in {len(cuts)} segments", end="", file=progress)
-    finally:
-        for task in tasks:
-            if task.is_alive():
-                task.terminate()
-            task.join()
-    if any(task.exitcode for task in tasks):
-        sentence = failures.get() if not failures.empty() else "A segment's process was stopped: try again."
-        raise SceneError(sentence)
-    return stores
+
+    def watch(_: Sequence[bool]) -> None:
+        if line is not None:
+            steps = (f"step {store.reached(level) or a}/{b}" for (a, b), store in zip(cuts, stores, strict=True))
+            line.tell(f"level {level}: " + "  ".join(steps))
+
+    return stores, work_on(tasks, most=len(tasks), watch=watch)
 
 
-def _refine_segment(folder: Path, window: Window, into: Path, threads: int, check_every: int, failures: Any) -> None:
-    # Ctrl-C goes to all processes: the first one ends the others, which go on from their last step next time
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _refine_segment(folder: Path, window: Window, into: Path, threads: int, check_every: int) -> None:
     into.parent.mkdir(exist_ok=True)
-    try:
-        refine_window(folder, window, threads=threads, into=into, to_level=window.level + 1, check_every=check_every)
-    except SceneError as error:
-        failures.put(str(error))
-        raise SystemExit(1) from None
+    use_detector_threads(threads)
+    level = window.level + 1
+    refine_window(folder, window, threads=threads, into=into, to_level=level, check_every=check_every, run_as=Part)
 
 
-def _join(run: Run, level: int, parts: Sequence[RunStore], *, progress: TextIO | None) -> None:
+class Part(Run):
+    """A run that is soon part of another one: nobody looks at it, so that pictures would be in vain."""
+
+    def show(self, level: int, *, ended: bool) -> None: ...
+
+    def conclude(self, status: str) -> Report:
+        report = self._report(status, compared=False)
+        self.store.write_json("report.json", report.to_json())
+        self.note(status=status)
+        return report
+
+
+def join(run: Run, level: int, parts: Sequence[RunStore]) -> Iterator[Seam]:
     """One level of all segments, with every seam solved again."""
     store, session, begin = run.store, run.session, run.begin
     for part in parts:
@@ -161,23 +138,21 @@ def _join(run: Run, level: int, parts: Sequence[RunStore], *, progress: TextIO |
             _take_over(run, part, level, begin, end)
             continue
         seam = run.kept[level].state.step
-        apart = _distance(run.kept[level].state.x, part.read_frame(level, seam))
+        apart = measure_distance(run.kept[level].state.x, part.read_frame(level, seam))
         joined = seam + SEAM
 
-        def join(way: Integrator, part: RunStore = part, seam: int = seam) -> Integrator:
+        def drawn(way: Integrator, part: RunStore = part, seam: int = seam) -> Integrator:
             return Joining(way, lambda step: part.read_frame(level, step), first=seam, steps=SEAM)
 
         at, start = run.kept[level], store.read_frame(level, begin) if session.begin is not None else None
-        for _ in session.resume(at, start=start, last=joined, join=join):
+        for _ in session.resume(at, start=start, last=joined, join=drawn):
             pass
-        left = _distance(run.kept[level].state.x, part.read_frame(level, joined))
-        if progress is not None:
-            print(
-                f"level {level}: two segments, {1e3 * apart:.2g} mm apart at step {seam}, are joined within {SEAM} "
-                f"steps, up to {1e3 * left:.2g} mm",
-                file=progress, flush=True,
-            )  # fmt: skip
+        yield Seam(seam, apart, measure_distance(run.kept[level].state.x, part.read_frame(level, joined)))
         _take_over(run, part, level, joined, end)
+
+
+def dissolve(parts: Sequence[RunStore]) -> None:
+    """Removes segments that have been joined."""
     for part in parts:
         part.dissolve()
     with suppress(OSError):
@@ -230,5 +205,6 @@ def _continued(
     return [line | {key: since(line, key) for key in SUMS} | {"split": split(line)} for line in lines]
 
 
-def _distance(a: Floats, b: Floats) -> float:
+def measure_distance(a: Floats, b: Floats) -> float:
+    """Root mean square distance [m] of vertices (n, 3)."""
     return float(np.sqrt(((a - b) ** 2).sum(axis=1).mean()))

@@ -15,7 +15,7 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
@@ -25,18 +25,24 @@ import numpy as np
 from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
 from plisse.core.potential import frozen
-from plisse.core.state import Checkpoint, Couplings, State
+from plisse.core.state import Checkpoint, State
 from plisse.loading.frames import read_frame
 from plisse.loading.scene_file import scene_from_dict
 from plisse.progressive.report import Report
-from plisse.runs.packing import pack_geometry, unpack_geometry
+from plisse.runs.packing import (
+    as_plain,
+    pack_checkpoint,
+    pack_geometry,
+    step_of_packed,
+    unpack_checkpoint,
+    unpack_geometry,
+)
 from plisse.runs.writing import writing
 from plisse.scene.geometry import Geometry
 from plisse.scene.scene import Scene
 
 TOP = ("scene.json", "run.json", "report.json", "report.html", "preview.png", "levels.png", "geometry.npz", "start.npz")
 OF_LEVEL = ("state.npz", "steps.jsonl", "mesh.npz", "picture.png", "frame-*.npy", "velocity-*.npy")
-OF_VERTICES = ("x", "v", "before_x", "before_v", "near_x", "near_p")  # arrays of state.npz, (n, 3) each
 
 
 @dataclass(frozen=True)
@@ -183,19 +189,7 @@ class RunStore:
 
     def write_checkpoint(self, at: Checkpoint) -> None:
         """The level's last complete step, from which the run can be resumed."""
-        arrays: dict[str, Any] = {"x": at.state.x, "v": at.state.v}
-        if at.before is not None:
-            arrays |= {"before_x": at.before[0], "before_v": at.before[1]}
-        if at.near is not None:
-            arrays["near_x"] = at.near[0]
-            # mostly candidates are found around one place
-            arrays |= {"near_p": at.near[1]} if at.near[1].any() else {}
-        if at.couplings is not None:
-            arrays["couplings"] = at.couplings.keys
-        plain = {entry.name: getattr(at.state, entry.name) for entry in fields(State) if entry.name not in arrays}
-        mark = None if at.couplings is None else at.couplings.mark
-        text = json.dumps({"state": plain, "mark": mark, "notes": at.notes}, default=_as_plain)
-        self._save(f"level-{at.state.level}/state.npz", values=np.frombuffer(text.encode(), np.uint8), **arrays)
+        self._save(f"level-{at.state.level}/state.npz", **pack_checkpoint(at))
 
     def read_checkpoint(self, level: int) -> Checkpoint | None:
         """The level's last complete step, None where it has none."""
@@ -204,22 +198,17 @@ class RunStore:
             return None
         arrays = self._load(name)
         try:
-            values = json.loads(arrays["values"].tobytes())
-            of_vertices = [arrays[key] for key in OF_VERTICES if key in arrays]
-            if any(each.shape != arrays["x"].shape or each.dtype != np.float64 for each in of_vertices):
-                raise self._strange(name)
-            given: dict[str, Any] = values["state"]
-            plain: dict[str, Any] = {key: tuple(v) if isinstance(v, list) else v for key, v in given.items()}
-            state = State(**plain, x=frozen(arrays["x"]), v=arrays["v"])
-            before = (frozen(arrays["before_x"]), arrays["before_v"]) if "before_x" in arrays else None
-            near = None
-            if "near_x" in arrays:
-                near = (frozen(arrays["near_x"]), arrays.get("near_p", np.zeros_like(arrays["near_x"])))
-            keys = arrays.get("couplings")
-            couplings = None if keys is None else Couplings(values["mark"], keys)
-            return Checkpoint(state, before, near, couplings, values["notes"])
+            return unpack_checkpoint(arrays)
         except (KeyError, TypeError, ValueError):
             raise self._strange(name) from None
+
+    def reached(self, level: int) -> int | None:
+        """Number of the level's last complete step, None where it has none; it may be at work at this moment."""
+        try:
+            with np.load(self.folder / f"level-{level}" / "state.npz") as stored:
+                return step_of_packed(stored)
+        except FileNotFoundError:
+            return None
 
     def rewind(self, level: int, step: int, frames: int) -> None:
         """Drops what the level holds beyond a step and a number of frames."""
@@ -395,11 +384,4 @@ def _partial(name: str) -> str:
 
 
 def _line(entry: dict[str, Any]) -> str:
-    return json.dumps(entry, default=_as_plain) + "\n"
-
-
-def _as_plain(value: Any) -> Any:
-    """numpy's numbers as Python's."""
-    if isinstance(value, np.generic):
-        return value.item()
-    raise TypeError(f"{type(value).__name__} is no plain value")
+    return json.dumps(entry, default=as_plain) + "\n"

@@ -28,7 +28,7 @@ def _find_keys(scene: Scene) -> Iterator[str]:
     levels, proxy = scene.hierarchy, scene.hierarchy.proxy
     if scene.time.mode == "static" and levels.method != "plain":
         yield "Zhang2022"  # one Newton iteration a step; preview and refinement
-    if levels.count > 1 and levels.method == "cascadic":
+    if levels.count > 1 and levels.method == "cascadic" and scene.time.mode == "static":
         yield "Umetani2011"
     if levels.count > 1 and levels.method == "progressive":
         if proxy.compression != 1.0:

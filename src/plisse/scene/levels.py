@@ -62,7 +62,8 @@ class Levels(Record):
     )
     method: str = choice(
         "preview and refine with the proxy below; the same with each level's plain energy and midpoints as the next "
-        "start [Umetani2011]; a single level, one Newton iteration per step; the same, each step solved",
+        "start [Umetani2011], in dynamics every level directly simulated by itself; a single level, one Newton "
+        "iteration per step; the same, each step solved",
         METHODS, default="progressive",
     )  # fmt: skip
     preset: str = choice(
@@ -113,7 +114,7 @@ class Levels(Record):
         "dynamics: what a finer level's step expects. Its own positions and the velocities of the level below "
         "[Zhang2025]; both of the level below [Zhang2024], which breaks beyond some seven levels; the same in a stable "
         "form [Zhang2025]; where the level below is at the end of the step, a baseline whose details pop; or its own, "
-        "so that levels move independently of each other",
+        "so that levels with the proxy below move independently of each other, another baseline",
         MOTIONS, default="velpro",
     )  # fmt: skip
     consistency: float | None = number(

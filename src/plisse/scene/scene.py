@@ -153,8 +153,6 @@ class Scene(Record):
 
     def _check_motion(self) -> None:
         """Raises SceneError where a motion cannot have several levels."""
-        if self.hierarchy.method == "cascadic":
-            raise SceneError('hierarchy.method = "cascadic" is for statics: use "progressive", or mode = "static".')
         motion = self.hierarchy.motion
         if self.time.integrator != "euler" and motion not in ("velpro", "direct"):
             raise SceneError(
