@@ -18,7 +18,13 @@ from plisse.scene.sources import GivenMesh, MeshSource
 
 SIZES = ("shell.vertices=12000", "hierarchy.levels=[750,3000]")
 NEAR = 0.1  # part of the converged can's load by which a coarse one's may differ
-MAPS = {"linear": "its own mesh (the default, and direct simulation)", "shell": "map shell", "smooth": "map smooth"}
+# ways to stand in for the finest mesh on level 0; from the first one the can is refined
+WAYS: dict[str, dict[str, Any]] = {
+    "its own mesh (the default, and direct simulation)": {"prolongation": "linear"},
+    'membrane = "auto"': {"membrane": "auto"},
+    "map shell": {"prolongation": "shell"},
+    "map smooth": {"prolongation": "smooth"},
+}
 
 
 @dataclass(frozen=True)
@@ -33,15 +39,15 @@ class Crushed:
 def measure_locking(threads: int, *, sets: tuple[str, ...] = SIZES) -> tuple[list[Figure], dict[str, Any]]:
     """Lobes and load of coarse cans against those of the converged one; all are crushed by the same way."""
     scene = gallery_scene("16-can", sets=sets, tol=None)
-    found = dict[str, Crushed]()
-    for rule, name in MAPS.items():
-        session = open_session(replace(scene, hierarchy=replace(scene.hierarchy, prolongation=rule)), threads=threads)
+    sessions, found = dict[str, Session](), dict[str, Crushed]()
+    for name, way in WAYS.items():
+        levels = replace(scene.hierarchy, **way)
+        session = sessions[name] = open_session(replace(scene, hierarchy=levels), threads=threads)
         for _ in session.preview():
             pass
         found[name] = _look(session, 0)
         tell(f"{name}: {found[name]}")
-        if rule == "linear":
-            coarse = session
+    coarse = next(iter(sessions.values()))
     for _ in coarse.refine():
         pass
     converged = _look(coarse, coarse.finest)
