@@ -8,6 +8,7 @@ from plisse.bench.figures import Figure, Part, measure_parts
 from plisse.bench.pd_consistency import measure_consistency, measure_pull
 from plisse.bench.pd_continuity import measure_continuity, measure_stability
 from plisse.bench.pd_gallery import measure_levels
+from plisse.bench.pd_outcomes import measure_outcomes
 from plisse.bench.pd_speed import measure_speed
 
 PARTS: dict[str, Part] = {
@@ -17,6 +18,7 @@ PARTS: dict[str, Part] = {
     "pull": measure_pull,
     "continuity": measure_continuity,
     "stability": measure_stability,
+    "outcomes": measure_outcomes,
 }
 
 
