@@ -24,7 +24,7 @@ BENCHES = ("newton", "contact", "drop", "start", "pcs", "psq", "pd", "rest", "hi
 PARTS = {
     "pcs": ("speed-93k", "speed-371k", "preview", "interruption", "levels"),
     "psq": ("can", "mat", "starts", "agreement", "levels", "maps", "equilibrium", "locking", "plate"),
-    "pd": ("speed", "levels", "consistency", "pull", "continuity", "stability", "outcomes"),
+    "pd": ("speed", "levels", "consistency", "pull", "continuity", "stability", "outcomes", "proxies"),
     "rest": ("scenes", "saddles", "scales", "buckling", "speed"),
     "hierarchy": ("speed", "maps", "approximation", "prediction"),
 }
