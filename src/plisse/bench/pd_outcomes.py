@@ -72,7 +72,7 @@ def dents(scene: Scene, course: Course) -> Outcome:
     r = [np.linalg.norm(x - centre, axis=1) for x, centre in zip(course.x, _path(course, 0), strict=True)]
     depth = np.array([each.min() for each in r])
     first = _first(depth < 0.07)
-    return first, _first((depth > 0.09) & (np.arange(len(depth)) > first)) if first != NEVER else NEVER
+    return first, _first((depth > 0.09) & (np.arange(len(depth)) >= first)) if first != NEVER else NEVER
 
 
 def _nearest(targets: list[Collider], end: Floats, reach: float, offset: tuple[float, float, float]) -> int:
@@ -83,7 +83,8 @@ def _nearest(targets: list[Collider], end: Floats, reach: float, offset: tuple[f
 
 
 def _first(true: np.ndarray) -> int:
-    return int(true.argmax()) if true.any() else NEVER
+    """The first step after which something is true."""
+    return int(true.argmax()) + 1 if true.any() else NEVER
 
 
 def _path(course: Course, body: int) -> Floats:
@@ -103,8 +104,13 @@ def _colliders(scene: Scene, shape: str) -> list[Collider]:
 CASES = (
     Case("34-ball-drop", dents, slack=1),
     Case("47-hats", hooks, ("time.duration=1.2",)),
-    Case("37-toy-toss", hoops, ("collider.2.translate=[2.1,0.225,0.52]", "time.duration=0.8")),
-    Case("38-octocats", bowls, ("time.duration=1",)),
+    Case(
+        "37-toy-toss",
+        hoops,
+        # the third hoop is so far aside that some of the throws hit it
+        ("collider.2.translate=[2.1,0.21,0.52]",),
+    ),
+    Case("38-octocats", bowls, ("time.h=0.02",)),
     Case("36-spin-cycle", leaves_ball, slack=1),
 )
 
