@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 
 import plisse.runs.album
+from plisse.bench.climb import gallery_scene
+from plisse.bench.courses import Course
 from plisse.bench.pd_gallery import SMALL
+from plisse.bench.pd_outcomes import leaves_ball
 from plisse.core.arrays import Floats
 from tests.motions import Row, run_motion
 
@@ -89,17 +92,26 @@ def check_laundry(rows: list[Row]) -> None:
     assert distance(rows, 0) < 0.08
 
 
-def take_off(row: Row) -> int:
-    """The first step at which the cloth's middle has left the top of the ball."""
-    gone = row.path()[:, 2] < -0.25
-    assert gone.any()
-    return int(gone.argmax())
+def turning(row: Row, step: int) -> float:
+    """Turns of a sheet about the z axis in a step."""
+    x, v = row.x[step], row.x[step] - row.x[step - 1]
+    r = x[:, :2] - row.path()[step, :2]
+    spin = row.mass @ (r[:, 0] * v[:, 1] - r[:, 1] * v[:, 0])
+    return float(spin / (row.mass @ (r**2).sum(axis=1))) / (2 * np.pi)
 
 
 def check_spin(rows: list[Row]) -> None:
-    assert np.ptp([take_off(row) for row in rows]) <= 1
+    slows, h = 70, 0.02
+    ball = gallery_scene("36-spin-cycle", sets=SMALL["36-spin-cycle"])
+    off = []
     for row in rows:
+        (step,) = leaves_ball(ball, Course(0, history={"centres": row.path()[1:, None].tolist()}))
+        off.append(step)
+        # it is whirled around, stays as long as the ball is fast, and then flies off aside
+        assert turning(row, slows) > 0.3 * h and row.path()[slows, 2] > -0.1
+        assert step > slows and np.linalg.norm(row.path()[-1, :2]) > 0.4
         assert np.linalg.norm(row.x, axis=2).min() > 0.245
+    assert np.ptp(off) <= 1
 
 
 def crossing(path: Floats, point: list[float], axis: list[float]) -> float:

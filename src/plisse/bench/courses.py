@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -48,6 +48,10 @@ class Course:
         ratios = np.divide(self.history["unexplained"], np.maximum(self.history["unsolved"], 1e-12))
         return float(np.median(ratios**2))
 
+    def until(self, step: int) -> Course:
+        """What is said of its first steps alone."""
+        return replace(self, history={name: values[:step] for name, values in self.history.items()})
+
 
 def follow(session: Session, states: Iterator[State], *, check: bool = False, most: float = np.inf) -> list[Course]:
     """The courses of the levels that the states are of; check: every accepted state, by the detector.
@@ -86,10 +90,21 @@ def follow(session: Session, states: Iterator[State], *, check: bool = False, mo
 def run_levels(scene: Scene, threads: int, *, check: bool = False) -> tuple[Session, list[Course]]:
     """All levels of a motion."""
     session = open_session(scene, threads=threads)
+    return session, follow_levels(session, check=check)
+
+
+def follow_levels(session: Session, *, check: bool = False) -> list[Course]:
+    """The courses of all levels, coarse to fine."""
     courses = follow(session, session.preview(), check=check)
     if session.finest > 0:
         courses += follow(session, session.refine(), check=check)
-    return session, courses
+    return courses
+
+
+def steps_apart(courses: Sequence[Course]) -> int:
+    """Steps after which nothing has touched anything yet, on any level."""
+    touching = np.any([course.history["contacts"] for course in courses], axis=0)
+    return int(touching.argmax()) if touching.any() else len(touching)
 
 
 def run_direct(scene: Scene, threads: int, *, level: int | None = None, check: bool = False) -> Course:

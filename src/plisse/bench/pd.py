@@ -9,6 +9,8 @@ from plisse.bench.pd_consistency import measure_consistency, measure_pull
 from plisse.bench.pd_continuity import measure_continuity, measure_stability
 from plisse.bench.pd_gallery import measure_levels
 from plisse.bench.pd_parallel import measure_parallel
+from plisse.bench.pd_outcomes import measure_outcomes
+from plisse.bench.pd_proxies import measure_proxies
 from plisse.bench.pd_speed import measure_speed
 
 PARTS: dict[str, Part] = {
@@ -19,6 +21,8 @@ PARTS: dict[str, Part] = {
     "continuity": measure_continuity,
     "stability": measure_stability,
     "parallel": measure_parallel,
+    "outcomes": measure_outcomes,
+    "proxies": measure_proxies,
 }
 
 

@@ -7,13 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from plisse.bench.courses import Course, run_levels
+from plisse.bench.climb import gallery_scene
+from plisse.bench.courses import Course, run_levels, steps_apart
 from plisse.bench.figures import Figure, tell
+from plisse.bench.pd_gallery import SMALL
 from plisse.loading.scene_table import scene_from_dict
 from plisse.scene.scene import Scene
 
 # integrators with the pull to the level below; the first is the published one, the second the default
 WAYS = (("velpro", 0.0), ("velpro", 1.0), ("full-diagonal", 0.0), ("semi-diagonal", 0.0), ("direct", 0.0))
+# as coarse a first level, relative to the finest, as on eight
+BUNNY = (*SMALL["42-bunny-drop"], "shell.vertices=200", "hierarchy.levels=16", f"hierarchy.ratio={1.2 ** (7 / 15):.6f}")
+EXACT = 1e-3  # by which n may differ from 1 where nothing touches
 BROKEN = 10.0  # times the preview's largest kinetic energy on a finer level: the motion has broken
 
 
@@ -46,6 +51,26 @@ def measure_continuity(threads: int) -> tuple[list[Figure], dict[str, Any]]:
             if (way, w) == WAYS[0]:
                 figures.append(Figure(f"{name}: n", finest.continuity, 1.3))
             details[name] = describe(courses)
+    return _measure_bunny(threads, figures, details)
+
+
+def _measure_bunny(threads: int, figures: list[Figure], details: dict[str, Any]) -> tuple[list[Figure], dict[str, Any]]:
+    """The same of a cloth that falls on a bunny, on 16 levels, also of the steps before it touches anything."""
+    for way, w in WAYS:
+        scene = gallery_scene("42-bunny-drop", sets=BUNNY, tol=0.01, motion=way, consistency=w)
+        _, courses = run_levels(scene, threads)
+        name, apart = f"bunny, 16 levels, {way}, w = {w:g}", steps_apart(courses)
+        falling = [course.until(apart) for course in courses]
+        tell(f"{name}: n {courses[-1].continuity:.3g}, {courses[-1].unexplained:.3g} g; {falling[-1].continuity:.6g}")
+        before = max(course.continuity for course in falling)
+        figures.append(Figure(f"{name}: n before contact, largest of all levels", before, 1.0 + EXACT))
+        if (way, w) == WAYS[0]:
+            figures.append(Figure(f"{name}: n", courses[-1].continuity, 1.3))
+        details[name] = {"steps before contact": apart, **describe(courses)}
+        details[f"{name}, before contact"] = {
+            "n": [round(course.continuity, 6) for course in falling],
+            "unexplained, g": [float(f"{course.unexplained:.3g}") for course in falling],
+        }
     return figures, details
 
 

@@ -22,9 +22,7 @@ SMALL = {
     "34-ball-drop": ("shell.vertices=500", "hierarchy.levels=[200]", "time.h=0.002", "time.duration=0.06"),
     "35-laundry": ("shell.vertices=150", "hierarchy.levels=2", "collider.0.resolution=48", "time.duration=2"),
     "36-spin-cycle": (
-        "shell.vertices=120", "hierarchy.levels=2", "shell.translate=[0.1,0.05,0.27]", "collider.0.subdivisions=3",
-        "collider.0.motion.0.time=0.4", "collider.0.motion.1.time=1.4", "collider.0.motion.1.rotate=[0,0,360]",
-        "collider.0.motion.2.time=2.4", "collider.0.motion.2.rotate=[0,0,540]", "time.h=0.02", "time.duration=2.4",
+        "shell.vertices=80", "hierarchy.levels=2", "collider.0.subdivisions=3", "time.h=0.02", "time.duration=1.9",
     ),
     "37-toy-toss": (
         "shell.resolution=20", "hierarchy.levels=[400]", "time.h=0.02", "time.duration=0.7",

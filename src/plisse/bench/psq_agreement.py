@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from plisse.bench.climb import gallery_scene
 from plisse.bench.figures import Figure, tell
+from plisse.bench.jitter import count_alike, open_jittered
 from plisse.core.arrays import Floats
-from plisse.loading.geometry import load_geometry
-from plisse.progressive.session import Session
 
 SEEDS = 50
-JITTER = 1e-4  # of the edges, by which the vertices' first places differ from run to run
 RINGS = 24  # places around in which folds are counted
 LEAST = 0.25  # height of a fold, over that of the highest, that counts
 
@@ -91,21 +89,15 @@ def measure_agreement(
             found.append(_levels(case, seed, threads))
             tell(f"{case.name}, seed {seed}: {found[-1]}")
         alike = sum(len(set(each)) == 1 for each in found)
-        figures.append(Figure(f"{case.name}: runs of {seeds} with equal levels", float(alike), float(seeds), "higher"))
-        details[f"{case.name}: {case.look.__name__} on each level, and in how many runs"] = {
-            str(each): found.count(each) for each in sorted(set(found))
-        }
+        figure, more = count_alike(case.name, case.look.__name__, found, alike)
+        figures.append(figure)
+        details |= more
     return figures, details
 
 
 def _levels(case: Case, seed: int, threads: int) -> tuple[int, ...]:
     """What each level of a run looks like, from a start that is jittered."""
-    scene = replace(gallery_scene(case.name, sets=case.sets, tol=None), seed=seed)
-    geometry, rng = load_geometry(scene, "."), np.random.default_rng(seed)
-    (mesh,), (start,) = geometry.shells, geometry.shell_positions
-    noise = JITTER * float(mesh.edge_lengths.mean()) * rng.normal(size=start.shape)
-    noise[np.concatenate([np.empty(0, np.int32), *geometry.pins[0]])] = 0.0
-    session = Session(scene, replace(geometry, shell_positions=(start + noise,)), threads=threads)
+    session = open_jittered(gallery_scene(case.name, sets=case.sets, tol=None), seed, threads=threads)
     for _ in session.preview():
         pass
     for _ in session.refine():
