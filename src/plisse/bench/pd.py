@@ -8,8 +8,8 @@ from plisse.bench.figures import Figure, Part, measure_parts
 from plisse.bench.pd_consistency import measure_consistency, measure_pull
 from plisse.bench.pd_continuity import measure_continuity, measure_stability
 from plisse.bench.pd_gallery import measure_levels
-from plisse.bench.pd_parallel import measure_parallel
 from plisse.bench.pd_outcomes import measure_outcomes
+from plisse.bench.pd_parallel import measure_parallel
 from plisse.bench.pd_proxies import measure_proxies
 from plisse.bench.pd_speed import measure_speed
 

@@ -24,17 +24,7 @@ BENCHES = ("newton", "contact", "drop", "start", "pcs", "psq", "pd", "rest", "hi
 PARTS = {
     "pcs": ("speed-93k", "speed-371k", "preview", "interruption", "levels"),
     "psq": ("can", "mat", "starts", "agreement", "levels", "maps", "equilibrium", "locking", "plate"),
-    "pd": (
-        "speed",
-        "levels",
-        "consistency",
-        "pull",
-        "continuity",
-        "stability",
-        "parallel",
-        "outcomes",
-        "proxies",
-    ),  # fmt: skip
+    "pd": "speed levels consistency pull continuity stability parallel outcomes proxies".split(),
     "rest": ("scenes", "saddles", "scales", "buckling", "speed"),
     "hierarchy": ("speed", "maps", "approximation", "prediction"),
 }
