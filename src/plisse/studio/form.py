@@ -98,7 +98,8 @@ def make_form(document: Document, path: Path_) -> list[Section]:
     fields = [_make_field(document, entry, (*path, entry.key), table) for entry in keys if entry.key != "name"]
     said, open_ = [f for f in fields if f.is_set], [f for f in fields if not f.is_set]
     out = [Section("", tuple(said), True)] if said else []
-    for entry in (each for each in entries(record) if _is_table(each) and not each.many):
+    nested = [each for each in entries(record) if _is_table(each) and not each.many]
+    for entry in sorted(nested, key=lambda each: each.inner is not Material):
         if entry.inner is Material:
             out.append(_material(document, (*path, entry.key), table.get(entry.key)))
         elif path and (entry.inner is not HalfSpace or entry.key in table):

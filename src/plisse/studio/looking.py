@@ -115,6 +115,8 @@ class Looking:
         level = self.view.levels.get(self.view.shown)
         if self.view.map_kind != "none" and level is not None and level.ended is not None:
             self._link.ask(Ask(self.view.map_kind, self.view.shown))
+        elif self.view.map_kind != "none":
+            self.page.tell(f"The map appears once level {self.view.shown} has come to its end.")
 
     # --- motion -------------------------------------------------------------------------------------------------------
 

@@ -23,10 +23,10 @@ from plisse.studio.form import Field, Section
 from plisse.studio.gate import Gate, guarding, reserve
 
 BRAND = (166, 77, 58)
-GROUND = (226, 224, 219)
+GROUND = (214, 211, 204)
 WAYS = ("Undo", "Redo", "Pause")
 MARKS = {"pin": (30, 90, 170), "limit": (220, 40, 40), "picked": (250, 170, 30)}
-REACH = 3.0  # half a side of a half-space's square, in sizes of the scene
+REACH = 8.0  # half a side of a half-space's square, in sizes of the scene
 
 Post = Callable[..., None]
 
@@ -48,11 +48,9 @@ class Page:
         self._parts: tuple[Part, ...] = ()
         self._sections: list[Any] = []
         self._gizmo: Any = None
-        self._gui.configure_theme(
-            control_layout="collapsible", control_width="large", show_logo=False, show_share_button=False,
-            brand_color=BRAND,
-        )  # fmt: skip
-        self._scene.configure_environment_map("studio", environment_intensity=0.55)
+        self._gui.configure_theme(show_logo=False, show_share_button=False, brand_color=BRAND)
+        self._gui.main_panel.dock_right()
+        self._scene.configure_environment_map("studio", environment_intensity=0.35)
         self._lay_out()
         self._server.on_client_connect(self._greet)
 
