@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import webbrowser
 from pathlib import Path
@@ -49,6 +50,8 @@ def run_studio(options: argparse.Namespace) -> int:
     studio = Studio(
         options.source, host=options.host, port=options.port, threads=options.threads, names=tuple(options.name)
     )
+    # a kill ends it as Ctrl-C does: no process is left behind
+    signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGINT))
     try:
         print(f"plisse studio: {studio.address}\nCtrl-C ends it.", file=sys.stderr, flush=True)
         if not options.no_browser:

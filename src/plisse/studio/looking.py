@@ -27,14 +27,14 @@ class Looking:
         self.aimed = False
         self.playing = False
         self._count = 1  # levels of the scene
-        self._moves = False
+        self._every: int | None = None  # steps from frame to frame of a motion
         self._frame = self._last = 0
         self._edges = self._limits = False
 
     # --- what the process finds ---------------------------------------------------------------------------------------
 
     def take(self, word: Taken) -> None:
-        self._count, self._moves = word.levels, word.steps is not None
+        self._count, self._every = word.levels, word.every
         self.playing, self._frame, self._last = False, 0, 0
         self.page.show_frames(0, 0, playing=False)
 
@@ -46,7 +46,7 @@ class Looking:
 
     def move(self, word: Frame) -> None:
         shown = self.view.take_frame(word)
-        follows = not self._moves or self._follow(word)
+        follows = self._every is None or self._follow(word.step // self._every)
         if shown and not self.playing and follows:
             if self.view.is_moving:
                 self.page.move(self.view.levels[word.level].x)
@@ -56,11 +56,11 @@ class Looking:
             x = self.view.levels[word.level].x
             self.page.mark("limit", x[list(word.limits)], 0.01 * float(np.ptp(x, axis=0).max()))
 
-    def _follow(self, word: Frame) -> bool:
+    def _follow(self, newest: int) -> bool:
         """Follows a motion that is being found, unless an earlier frame is looked at."""
         follows = self._frame >= self._last
-        self._last = word.step
-        self._frame = word.step if follows else self._frame
+        self._last = newest
+        self._frame = newest if follows else self._frame
         self.page.show_frames(self._last, self._frame, playing=self.playing)
         return follows
 

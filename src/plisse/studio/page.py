@@ -25,7 +25,7 @@ from plisse.studio.gate import Gate, guarding, reserve
 BRAND = (166, 77, 58)
 GROUND = (214, 211, 204)
 WAYS = ("Undo", "Redo", "Pause")
-MARKS = {"pin": (30, 90, 170), "limit": (220, 40, 40), "picked": (250, 170, 30)}
+MARKS = {"pin": (30, 90, 170), "limit": (220, 40, 40), "refused": (220, 40, 40)}
 REACH = 8.0  # half a side of a half-space's square, in sizes of the scene
 
 Post = Callable[..., None]
@@ -321,7 +321,7 @@ class Page:
         self._meshes[name] = self._scene.add_mesh_trimesh(name, trimesh.util.concatenate([surface, back]))
 
     def mark(self, kind: str, points: Floats | Singles, size: float) -> None:
-        """Dots at places (k, 3) [m], "pin", "limit" or "picked"; none takes them away."""
+        """Dots at places (k, 3) [m], "pin", "limit" or "refused"; none takes them away."""
         name = f"/marks/{kind}"
         if not len(points):
             old = self._meshes.pop(name, None)

@@ -168,6 +168,7 @@ class Studio:
             self.document.withdraw(self.good)
         self._busy = False
         self.page.show_refusal(word.sentence)
+        self.editing.show_places(word.places)
         self.page.show_history(self.document.undoable, self.document.redoable)
         if not self.editing.dragging:
             self.editing.choose(self.editing.chosen)

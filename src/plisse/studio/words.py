@@ -47,20 +47,28 @@ class Stop:
 
 @dataclass(frozen=True)
 class Taken:
-    """A change was taken. note: what else happened, in words; levels: how many the scene has; steps: of a motion."""
+    """A change was taken.
+
+    levels: how many the scene has; note: what else happened, in words; every: steps from frame to frame of a motion,
+    None in statics.
+    """
 
     number: int
     levels: int
     note: str = ""
-    steps: int | None = None
+    every: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Refused:
-    """A change was refused, and why; what was there before goes on."""
+    """A change was refused, and why; what was there before goes on.
+
+    places: of the triangles that it is about [m], shape (k, 3), where the sentence is about intersections.
+    """
 
     number: int
     sentence: str
+    places: Singles | None = None
 
 
 @dataclass(frozen=True, eq=False)

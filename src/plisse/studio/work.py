@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from plisse.core.errors import SceneError, StartAgain
+from plisse.core.errors import IntersectionError, SceneError, StartAgain
 from plisse.core.state import State
 from plisse.core.version import __version__
 from plisse.loading.geometry import load_geometry
@@ -131,6 +131,11 @@ class Work:
                 except StartAgain:
                     self._open(scene, afresh=True)
                     note = "The shells begin again, because what was reached does not fit the changed scene."
+        except IntersectionError as error:
+            marked = error.triangles[error.marked]
+            places = error.x[marked].mean(axis=1).astype(np.float32)
+            self.tells.send(Refused(change.number, str(error), places))
+            return
         except SceneError as error:
             self.tells.send(Refused(change.number, str(error)))
             return
@@ -140,8 +145,8 @@ class Work:
         self.number = change.number
         session = self.session
         assert session is not None
-        steps = session.scene.time.steps if session.is_dynamic else None
-        self.tells.send(Taken(self.number, session.finest + 1, note, steps))
+        every = session.scene.time.frame_steps if session.is_dynamic else None
+        self.tells.send(Taken(self.number, session.finest + 1, note, every))
         reached = session.grid.levels
         for level in reached:
             state = session.grid.last(level)
