@@ -129,6 +129,19 @@ def test_from_a_scene_to_an_exported_drape(studio: Studio, page: Any, tmp_path: 
     choose(page, "fabric", "silk")
     wait(lambda: studio.document.scene.shells[0].material.name == "silk", "silk")
     wait(lambda: level_ended(studio, 1), "level 1")
+    # two vertices are held where they are
+    for number, vertex in enumerate((24, 27)):
+        choose(page, "part", "cloth")
+        wait(lambda: studio.editing.chosen == ("shell", 0), "the cloth to be chosen")
+        page.get_by_text("Click", exact=True).click()
+        time.sleep(2.0)
+        at = studio.looking.view.levels[0].x[vertex]
+        page.mouse.click(*screen_of(studio, at))
+        wait(lambda count=number + 1: len(studio.document.scene.shells[0].pins) == count, "a pin")
+    assert studio.editing.chosen == ("shell", 0, "pin", 1)
+    page.screenshot(path=tmp_path / "pins.png", timeout=1e3 * PATIENCE)
+    wait(lambda: level_ended(studio, 1), "level 1 with pins")
+    choose(page, "part", "cloth")
     # a touch goes back to the preview, and undo takes it back
     choose(page, "fabric", "denim")
     wait(lambda: studio.document.scene.shells[0].material.name == "denim", "denim")

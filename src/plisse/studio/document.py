@@ -115,7 +115,7 @@ class Document:
     def set(self, path: Path_, value: Any, *, mark: object = None) -> Version:
         """Sets one value; None leaves it to its default. A table that is not there yet is made."""
         return self.edit(
-            lambda table: put(table, path, value), f"set {path[-1]} of {self.title(path[:-1])}", mark=mark,
+            lambda table: put(table, path, value), f"{path[-1]} of {self._owner(path)}", mark=mark,
             restart=_starts(path),
         )  # fmt: skip
 
@@ -265,6 +265,11 @@ class Document:
             for i, part in enumerate(table.get(key, [])):
                 yield (*path, key, i), self.title((*path, key, i))
                 yield from self._parts(part, (*path, key, i))
+
+    def _owner(self, path: Path_) -> str:
+        """What a key belongs to, in words: the innermost body or part, or the settings' table."""
+        ends = [k + 1 for k, key in enumerate(path) if isinstance(key, int)]
+        return self.title(path[: ends[-1]] if ends else path[:-1])
 
     def title(self, path: Path_) -> str:
         """What a place in the scene is called."""

@@ -300,7 +300,9 @@ class Page:
         name = _node(plane.name)
         faces = np.array([[0, 1, 2], [0, 2, 3]], np.uint32)
         corners = plane.square(middle, reach).astype(np.float32)
-        self._meshes[name] = self._scene.add_mesh_simple(name, corners, faces, color=GROUND, side="double")
+        self._meshes[name] = self._scene.add_mesh_simple(
+            name, corners, faces, color=GROUND, side="double", cast_shadow=False
+        )
 
     def move(self, x: Floats | Singles) -> None:
         """The same surfaces at other places: only their positions are sent."""
@@ -315,10 +317,14 @@ class Page:
         import trimesh
 
         name = _node(part.name)
-        surface = trimesh.Trimesh(x, part.triangles, vertex_colors=colors.astype(np.uint8), process=False)
         # it has one side; the other one is seen as well
-        back = trimesh.Trimesh(x, part.triangles[:, ::-1], vertex_colors=colors.astype(np.uint8), process=False)
-        self._meshes[name] = self._scene.add_mesh_trimesh(name, trimesh.util.concatenate([surface, back]))
+        sides = [
+            trimesh.Trimesh(x, faces, vertex_colors=colors.astype(np.uint8), process=False)
+            for faces in (part.triangles, part.triangles[:, ::-1])
+        ]
+        for side in sides:
+            assert len(side.vertex_normals)  # found here, they are sent, and the surface is seen smooth
+        self._meshes[name] = self._scene.add_mesh_trimesh(name, trimesh.util.concatenate(sides))
 
     def mark(self, kind: str, points: Floats | Singles, size: float) -> None:
         """Dots at places (k, 3) [m], "pin", "limit" or "refused"; none takes them away."""

@@ -152,6 +152,9 @@ class Work:
             state = session.grid.last(level)
             assert state is not None
             self._say_what_is_shown(level, state.x)
+            if state.converged:
+                self._send_frame(state, 0.0)
+                self.tells.send(Ended(self.number, level, True))
         self.states = None if self.steer.hold else self._begin()
 
     def _change(self, session: Session, scene: Scene) -> None:
@@ -287,14 +290,19 @@ class Work:
         if not ends and (now - self.last_sent < 1.0 / RATE or (len(state.x) > LARGE and not state.accepted)):
             return
         self.last_sent = now
+        self._send_frame(state, seconds)
+
+    def _send_frame(self, state: State, seconds: float) -> None:
+        session = self.session
+        assert session is not None
         rest = session.ladder.rest()
         run = self.recorder.at_work if self.recorder is not None else None
+        found = 0 if run is None else run.tally.counts.intersections
         self.tells.send(
             Frame(
                 self.number, state.level, state.x.astype(np.float32), state.step, state.time, state.accepted,
                 state.converged, state.distance, None if rest is None else rest.distance, state.residual,
-                state.force_balance, state.contacts, state.newton_iterations, seconds, state.blocked,
-                0 if run is None else run.tally.counts.intersections,
+                state.force_balance, state.contacts, state.newton_iterations, seconds, state.blocked, found,
             )
         )  # fmt: skip
 
