@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plisse.cli import main
 from plisse.core.errors import SceneError
 from plisse.loading.scene_text import write_table
 from plisse.runs.writing import lock_run
@@ -140,3 +141,17 @@ def test_a_process_that_is_killed_is_replaced_and_goes_on(tmp_path: Path) -> Non
         thread.join(30)
         studio.close()
     assert not studio.link.process.is_alive()
+
+
+def test_what_cannot_be_opened_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("viser")
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text('[[shell]]\nshape = "grid"\nmaterial = "wol"\n')
+    for arguments, word in (
+        ([str(wrong)], "wol"),
+        ([str(tmp_path / "none.toml")], "none.toml"),
+        (["--host", "0.0.0.0"], "ssh -L"),
+    ):
+        assert main(["studio", "--no-browser", *arguments]) == 2
+        said = capsys.readouterr().err
+        assert word in said and said.count("\n") == 1 and "Traceback" not in said

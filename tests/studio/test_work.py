@@ -247,6 +247,18 @@ def test_an_error_of_ours_stops_the_work_and_not_the_process(
     capsys.readouterr()
 
 
+def test_a_motion_leaves_its_frames_for_the_timeline(talk: Talk, tmp_path: Path) -> None:
+    talk.say(Change(1, scene(time={"mode": "dynamic", "duration": 0.1, "h": 0.02})))
+    said = talk.until(Resting)
+    assert said[0] == Taken(1, 2, every=1)
+    assert [word.level for word in said if isinstance(word, Ended)] == [0, 1]
+    store = RunStore(tmp_path / "run")
+    for level in (0, 1):
+        last = [word for word in said if isinstance(word, Frame) and word.level == level][-1]
+        assert store.frames(level) == [0, 1, 2, 3, 4, 5] and last.step == 5
+        np.testing.assert_array_equal(store.read_frame(level, 5).astype(np.float32), last.x)
+
+
 def test_random_touches_at_random_moments(talk: Talk) -> None:
     """Every state that is shown, also on the way, is free of intersections, by the independent detector."""
     rng = np.random.default_rng(7)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import shutil
 import tempfile
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -26,6 +27,7 @@ from plisse.studio.view import View
 from plisse.studio.words import Died, Ended, Frame, Map, Refused, Resting, Shown, Steer, Taken
 
 PLAY_RATE = 24.0  # frames a second of a motion
+MOST_DEATHS, DEATHS_WITHIN = 3, 120.0  # of processes that are replaced, and within so many seconds
 
 Events = list[tuple[str, tuple[Any, ...]]]
 
@@ -64,6 +66,7 @@ class Studio:
         self.good: Version | None = None  # the last one that could be simulated
         self._asked: dict[int, Version] = {}
         self._busy = True
+        self._deaths: list[float] = []
 
     @property
     def address(self) -> str:
@@ -156,9 +159,22 @@ class Studio:
         elif isinstance(word, Map):
             looking.color(word)
         elif isinstance(word, Died):
-            self.page.tell("The simulation's process has died; another one goes on from the last state.", bad=True)
-            version = self.good or self.document.now
-            self._asked[self.link.revive(self._named(version))] = version
+            self._revive()
+
+    def _revive(self) -> None:
+        """Another process in place of one that died, with the last scene that was simulated; not again and again."""
+        now = time.monotonic()
+        self._deaths = [*(died for died in self._deaths if now - died < DEATHS_WITHIN), now]
+        if len(self._deaths) > MOST_DEATHS:
+            self.page.tell("The simulation's process has died too often: save the scene and open it anew.", bad=True)
+            return
+        if self.good is not None:
+            self.document.withdraw(self.good)
+            self.editing.choose(self.editing.chosen)
+            self.editing.show_place()
+        self.page.tell("The simulation's process has died; another one goes on from the last state.", bad=True)
+        version = self.document.now
+        self._asked[self.link.revive(self._named(version))] = version
 
     def _refuse(self, word: Refused) -> None:
         """The last version that could be simulated is the scene again, unless something newer is under way."""
