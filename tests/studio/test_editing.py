@@ -63,6 +63,10 @@ def test_a_click_on_the_shell_holds_the_vertex_under_it(desk: Desk) -> None:
     desk.editing.choose(("shell", 0))
     desk.editing.on_picked(desk.x[24] + [0.001, 0.0, 1.0], np.array([0.0, 0.0, -1.0]))
     assert desk.target(0)[0].tolist() == [24]
+    desk.editing.choose(("shell", 0))
+    corner = int(np.argmin(desk.x[:49].sum(axis=1)))
+    desk.editing.on_picked(desk.x[corner] + [-0.004, -0.004, 1.0], np.array([0.0, 0.0, -1.0]))
+    assert desk.target(1)[0].tolist() == [corner], "hardly beside the edge is meant to be on it"
     before = desk.document.now
     desk.editing.on_picked(np.array([5.0, 5.0, 1.0]), np.array([0.0, 0.0, -1.0]))
     assert desk.document.now is before, "a click beside everything holds nothing"
@@ -79,6 +83,17 @@ def test_the_gizmo_of_a_pin_leads_its_vertices(desk: Desk) -> None:
     np.testing.assert_allclose(places, desk.x[[10, 3]] + [0.0, 0.0, 0.2], atol=1e-4)
     desk.editing.on_undo()
     np.testing.assert_allclose(desk.target(0)[1], desk.x[[3, 10]], atol=1e-5, err_msg="a drag is one step back")
+
+
+def test_a_gizmo_that_is_only_touched_changes_nothing(desk: Desk) -> None:
+    here, turn = np.array([0.0, 0.0, 0.2]), np.array([1.0, 0.0, 0.0, 0.0])
+    for phase in ("start", "update", "end"):
+        desk.editing.on_drag(("shell", 0), phase, here, turn)
+    assert desk.sent == [] and not desk.editing.dragging
+    desk.editing.on_drag(("shell", 0), "start", here, turn)
+    desk.editing.on_drag(("shell", 0), "update", here + 0.1, turn)
+    desk.editing.on_drag(("shell", 0), "end", here, turn)
+    assert len(desk.sent) == 2, "moved and brought back is a change"
 
 
 def test_every_version_is_sent_to_be_simulated(desk: Desk) -> None:

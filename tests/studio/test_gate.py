@@ -120,6 +120,12 @@ def test_a_client_that_talks_nonsense_does_no_harm(page: Page) -> None:
     assert ask(page, "/", Cookie=cookie(page))[0] == 200
 
 
+def test_a_web_page_is_whole_and_has_no_token(page: Page) -> None:
+    text = page.as_web_page()
+    assert text.rstrip().endswith("</html>") and "__VISER_EMBED_DATA__=" in text
+    assert page.gate.token not in text and len(text) < 20_000_000
+
+
 def test_a_busy_port_is_told() -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -20,6 +20,7 @@ from plisse.loading.scene_file import load_scene
 from plisse.progressive.session import Session
 from plisse.runs.run import run_scene
 from plisse.runs.store import RunStore
+from plisse.studio.document import open_document
 from plisse.studio.words import Ask, Change, Ended, Frame, Map, Refused, Resting, Shown, Steer, Stop, Taken
 from plisse.studio.work import Work
 
@@ -233,6 +234,27 @@ def test_another_process_goes_on_from_the_last_state(tmp_path: Path) -> None:
     np.testing.assert_allclose(shown.x, rested.x, atol=1e-6)
     second.until(Resting)
     second.close()
+
+
+@pytest.mark.slow
+def test_a_run_is_shown_with_the_levels_that_it_has(tmp_path: Path) -> None:
+    run_scene(load_scene(scene()), tmp_path, tmp_path / "run", threads=1)
+    x = {level: RunStore(tmp_path / "run").read_checkpoint(level).state.x.astype(np.float32) for level in (0, 1)}
+    talk = Talk(tmp_path)
+    talk.say(Change(1, open_document(tmp_path / "run").table))
+    said = talk.until(Resting)
+    assert [type(word) for word in said] == [Taken, Shown, Frame, Ended, Shown, Frame, Ended, Resting]
+    for word in said:
+        if isinstance(word, Frame):
+            np.testing.assert_array_equal(word.x, x[word.level])
+    # a touch goes back to level 0, from where it was
+    changed = open_document(tmp_path / "run").table
+    changed["contact"]["friction"] = 0.5
+    talk.say(Steer(refine=False), Change(2, changed))
+    shown = next(word for word in talk.until(Shown) if isinstance(word, Shown))
+    np.testing.assert_array_equal(shown.x, x[0])
+    talk.until(Resting)
+    talk.close()
 
 
 def test_an_error_of_ours_stops_the_work_and_not_the_process(

@@ -32,6 +32,7 @@ class Editing:
         self.chosen: Path_ = ()
         self.dragging = False
         self._mark: tuple[Any, float] = (None, 0.0)
+        self._grabbed = (np.zeros(3), np.zeros(4))  # where the gizmo was at the beginning of a drag
 
     # --- changes ------------------------------------------------------------------------------------------------------
 
@@ -74,6 +75,7 @@ class Editing:
 
     def on_select(self, title: str) -> None:
         self.page.show_refusal("")
+        self.page.await_pick(None)
         self.choose(self._titles().get(title, ()))
         self.show_place()
 
@@ -101,9 +103,11 @@ class Editing:
 
     def on_drag(self, place: Path_, phase: str, position: Floats, wxyz: Floats) -> None:
         """The gizmo is moved: the scene follows at once, and the simulation as it can."""
-        if phase == "start":
-            self._mark = (None, 0.0)
         self.dragging = phase != "end"
+        if phase == "start":
+            self._mark, self._grabbed = (None, 0.0), (position, wxyz)
+        if np.allclose(position, self._grabbed[0]) and np.allclose(wxyz, self._grabbed[1]) and self._mark[0] is None:
+            return  # touched, and not moved
         rotate, mark = angles_of(wxyz), self._mark_of(("drag", place))
         if len(place) > 2:
             version = self._lead(place, position, rotate, mark)
@@ -149,6 +153,7 @@ class Editing:
     def on_pick(self, kind: str) -> None:
         if not self.chosen or self.chosen[0] != "shell":
             raise SceneError("Choose the shell that is to be held first.")
+        self.page.show_gizmo(self.chosen, None)  # it would be in the way
         self.page.await_pick(kind)
         self.page.tell("Click a vertex of the shell." if kind == "Click" else "Draw a rectangle over the shell.")
 
@@ -160,8 +165,14 @@ class Editing:
             found = meet(origin, direction, x[part.first : part.last], part.triangles)
             if found is not None:
                 hits.append((found[0], number, found[1]))
-        _, number, vertex = min(hits, default=(0.0, -1, -1))
-        if number < 0 or not stage.parts[number].is_shell:
+        _, number, vertex = min(hits, default=(0.0, int(self.chosen[1]), -1))
+        if not hits:
+            # hardly beside the edge of the chosen shell is meant to be on it
+            part = stage.parts[number]
+            aside = np.linalg.norm(np.cross(x[part.first : part.last] - origin, direction), axis=1)
+            aside /= np.linalg.norm(direction)
+            vertex = int(aside.argmin()) if aside.min() < 0.03 * self._extent() else -1
+        if vertex < 0 or not stage.parts[number].is_shell:
             self.page.tell("There is no shell: click on one.")
             return
         self.hold(number, x[stage.parts[number].first + vertex][None])

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from plisse.studio.page import Page
 
 MOST_LISTED = 200
+MOST_PAGE = 40_000_000  # characters of a web page
 
 
 class Files:
@@ -69,6 +70,21 @@ class Files:
         words = [command, str(self._folder), "--out", str(path), "--level", str(level)]
         self.page.tell(f"Writing {path.name} …")
         threading.Thread(target=lambda: self._post("done", path, run_command(words)), daemon=True).start()
+
+    def on_web_page(self) -> None:
+        """What is shown, as a page that any browser opens by itself."""
+        path = self.document.base / check_name(self.page.file_name.strip().removesuffix(".toml"), ".html")
+        self._spare(path)
+        text = self.page.as_web_page()
+        if len(text) > MOST_PAGE:
+            raise SceneError(
+                f"The page would have {len(text) / 1e6:.0f} MB, more than {MOST_PAGE / 1e6:.0f}: show a coarser level."
+            )
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise SceneError(f"{path} cannot be written: {error.strerror}; choose another name.") from None
+        self.on_done(path, "")
 
     def on_done(self, path: Path, sentence: str) -> None:
         if sentence:

@@ -124,6 +124,7 @@ class Page:
             self._format = gui.add_dropdown("format", ("usdc",))
             self._button("Export", "export", icon=viser.Icon.DOWNLOAD)
             self._button("Picture", "picture", icon=viser.Icon.CAMERA)
+            self._button("Web page", "web_page", icon=viser.Icon.WORLD, hint="what is shown, for any browser")
             self._command = gui.add_html("")
         self._message = gui.add_html("", visible=False)
 
@@ -262,6 +263,10 @@ class Page:
     @property
     def file_name(self) -> str:
         return str(self._file.value)
+
+    def as_web_page(self) -> str:
+        """What is shown, as a page that needs no server."""
+        return str(self._scene.as_html())
 
     @property
     def format(self) -> str:
