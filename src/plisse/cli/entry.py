@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from plisse.cli.commands import add_commands, frame_range, new_path, showing_intersections
 from plisse.cli.hierarchy import add_hierarchy
+from plisse.cli.studio import add_studio
 from plisse.core.errors import SceneError, counted
 from plisse.core.interruptions import holding_interruptions
 from plisse.core.version import __version__
@@ -100,6 +101,7 @@ def build_parser() -> argparse.ArgumentParser:
 
     add_commands(commands)
     add_hierarchy(commands)
+    add_studio(commands, cores)
 
     bench = commands.add_parser("bench", help="measure speed as ratios against a baseline in the same run")
     bench.add_argument("name", choices=BENCHES)

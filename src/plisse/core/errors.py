@@ -26,6 +26,10 @@ def _remake(kind: type[SceneError], *args: Any) -> SceneError:
     return kind.__new__(kind, *args)
 
 
+class StartAgain(SceneError):
+    """A changed scene that the states reached so far do not fit, but that can be simulated from its own start."""
+
+
 class IntersectionError(SceneError):
     """Surfaces that cross each other.
 

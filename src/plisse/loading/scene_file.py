@@ -27,10 +27,19 @@ def load_scene(
             apply_override(data, override)
         return scene_from_dict(data, base)
     path = Path(source)
+    data = read_table(path)
+    for override in overrides:
+        apply_override(data, override)
+    with inside(str(path)):
+        return scene_from_dict({"name": path.stem} | data, path.parent)
+
+
+def read_table(path: Path) -> dict[str, Any]:
+    """The tables of a scene file as they are written there."""
     try:
         check_file(path, most=TEXT)
         # editors on Windows put a mark in front, which is no part of the text
-        data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+        return tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         raise SceneError(f"The scene {path} does not exist: correct its name.") from None
     except OSError as error:
@@ -43,10 +52,6 @@ def load_scene(
         known = isinstance(error, tomllib.TOMLDecodeError)
         reason = error if known else "it is nested too deeply, or has a number with thousands of digits"
         raise SceneError(f"The scene {path} is not valid TOML: {reason}; correct it there.") from None
-    for override in overrides:
-        apply_override(data, override)
-    with inside(str(path)):
-        return scene_from_dict({"name": path.stem} | data, path.parent)
 
 
 def apply_override(data: dict[str, Any], override: str) -> None:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from plisse.core.arrays import Floats
-from plisse.core.errors import SceneError
+from plisse.core.errors import StartAgain
 from plisse.core.mesh import Mesh
 from plisse.hierarchy.hierarchy import Hierarchy
 from plisse.hierarchy.maps import LevelMap
@@ -255,7 +255,7 @@ class Ladder:
         """
         fits = [_fits(a, b) for a, b in zip(self.given.shells, geometry.shells, strict=False)]
         if len(self.given.shells) != len(geometry.shells) or not all(fits):
-            raise SceneError("The meshes of the scene were changed, and its states do not fit them: start again.")
+            raise StartAgain("The meshes of the scene were changed, and its states do not fit them: start again.")
         geometry = _with_known(geometry, self.given)
         settled, before = settle_contact(scene, geometry).contact, self.scene.contact
         assert settled.offset is not None and before.offset is not None
@@ -265,7 +265,7 @@ class Ladder:
         ladder = Ladder(scene, geometry, plan_levels(scene, geometry), self.extra)
         coarsest = zip(*(each.hierarchy.levels[0][: len(geometry.shells)] for each in (self, ladder)), strict=True)
         if not all(_fits(a, b) for a, b in coarsest):
-            raise SceneError(
+            raise StartAgain(
                 "Pins, regions and hierarchy.levels shape the levels that decimation makes, and the change gives the "
                 "scene others, which its states do not fit: start again."
             )

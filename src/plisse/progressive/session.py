@@ -9,7 +9,7 @@ import numpy as np
 
 from plisse.core.arrays import Floats
 from plisse.core.bodies import relay
-from plisse.core.errors import SceneError
+from plisse.core.errors import SceneError, StartAgain
 from plisse.core.grid import Grid
 from plisse.core.potential import Clock, frozen
 from plisse.core.state import Checkpoint, State
@@ -136,16 +136,18 @@ class Session:
     def change(self, scene: Scene, *, step: int | None = None) -> None:
         """Takes a changed scene: the next preview starts from the present state of level 0, finer levels are dropped.
 
-        Material, loads, pins, poses, friction and levels may differ, and colliders come and go; shells keep their
-        meshes. A scene that the present state does not fit is refused, and nothing is changed then. step: of a motion,
-        the one from which it goes on, the last by default; the states of level 0 before it stay as they are, later ones
-        are dropped, and finer levels begin there.
+        Material, loads, pins, poses, friction, names and levels may differ, and colliders come and go; where shells get
+        other meshes, the error is a StartAgain. A scene that the present state does not fit is refused, and nothing is
+        changed then. step: of a motion, the one from which it goes on, the last by default; the states of level 0
+        before it stay as they are, later ones are dropped, and finer levels begin there.
         """
         if self._load is None:
             raise SceneError("This session cannot load the surfaces of another scene: open it with a folder.")
         state = self._changeable(scene, step)
         ladder = self.ladder.changed(scene, self._load(scene))
         before, after = (lay_out_scene(each.scene, each.geometry(0)) for each in (self.ladder, ladder))
+        if _differ_in_names_only(self.scene, scene):
+            before = after
         moves, grid = self.is_dynamic, _empty_grid(ladder)
 
         def relaid(old: State) -> State:
@@ -176,7 +178,7 @@ class Session:
         """The state of level 0 from which a changed scene goes on, None where there is none yet."""
         now, then = self.scene.time, scene.time
         if now.mode != then.mode or (self.is_dynamic and now.step != then.step):
-            raise SceneError("time.mode, and time.h of a motion, cannot be changed on the way: open another session.")
+            raise StartAgain("time.mode, and time.h of a motion, cannot be changed on the way: open another session.")
         if step is None:
             return self.grid.last(0)
         state = self.grid.get(0, step) if self.is_dynamic else None
@@ -365,6 +367,16 @@ class Session:
         integrator = integrator if join is None else join(integrator)
         placed, rest = start is not None, self.ladder.rest()
         yield from self._march(problem, integrator, rest=rest, last=last, placed=placed, resumed=True)
+
+
+def _differ_in_names_only(a: Scene, b: Scene) -> bool:
+    """Whether two scenes have the same bodies, which may be called otherwise."""
+
+    def unnamed(scene: Scene) -> list[object]:
+        shells, colliders = scene.shells, scene.colliders
+        return [*(replace(each, name="body") for each in shells), *(replace(each, name="body") for each in colliders)]
+
+    return unnamed(a) == unnamed(b)
 
 
 def _empty_grid(ladder: Ladder) -> Grid:

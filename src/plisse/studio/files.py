@@ -1,0 +1,124 @@
+"""Files: scenes that are saved and opened, and what leaves the studio, written by the command that does the same."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from plisse.core.errors import SceneError
+from plisse.export import FORMATS
+from plisse.runs.recording import open_recording
+from plisse.studio.document import Document, Version, check_name, open_document
+from plisse.studio.view import View
+
+if TYPE_CHECKING:
+    from plisse.studio.page import Page
+
+MOST_LISTED = 200
+MOST_PAGE = 40_000_000  # characters of a web page
+
+
+class Files:
+    """folder: the run folder of the process. post: takes an event; replaced: is called with a scene that was opened."""
+
+    def __init__(
+        self,
+        document: Document,
+        page: Page,
+        view: View,
+        folder: Path,
+        *,
+        post: Callable[..., None],
+        replaced: Callable[[Version], None],
+    ) -> None:
+        self.document, self.page, self.view, self._folder = document, page, view, folder
+        self._post, self._replaced = post, replaced
+        self._written: set[Path] = set()
+
+    def on_save(self) -> None:
+        name = check_name(self.page.file_name, ".toml")
+        self._spare(self.document.base / name)
+        path = self.document.save(name)
+        self._written.add(path)
+        self.page.tell(f"Saved {path}.")
+        self.show()
+
+    def on_open(self, name: str) -> None:
+        if name in list_scenes(self.document.base):
+            fresh = open_document(self.document.base / name)
+            self.document.name = fresh.name
+            self._replaced(self.document.replace(fresh.table, f"open {name}"))
+
+    def on_export(self) -> None:
+        kind = self.page.format
+        self._write("export", (*FORMATS[kind].suffixes, f".{kind}")[0])
+
+    def on_picture(self) -> None:
+        self._write("render", ".png")
+
+    def _write(self, command: str, suffix: str) -> None:
+        """A file of the level that is shown, by a command in a process of its own."""
+        level = self.view.shown
+        open_recording(self._folder, level)  # says so where there is nothing yet
+        path = self.document.base / check_name(self.page.file_name.strip().removesuffix(".toml"), suffix)
+        self._spare(path)
+        words = [command, str(self._folder), "--out", str(path), "--level", str(level)]
+        self.page.tell(f"Writing {path.name} …")
+        threading.Thread(target=lambda: self._post("done", path, run_command(words)), daemon=True).start()
+
+    def on_web_page(self) -> None:
+        """What is shown, as a page that any browser opens by itself."""
+        path = self.document.base / check_name(self.page.file_name.strip().removesuffix(".toml"), ".html")
+        self._spare(path)
+        text = self.page.as_web_page()
+        if len(text) > MOST_PAGE:
+            raise SceneError(
+                f"The page would have {len(text) / 1e6:.0f} MB, more than {MOST_PAGE / 1e6:.0f}: show a coarser level."
+            )
+        try:
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise SceneError(f"{path} cannot be written: {error.strerror}; choose another name.") from None
+        self.on_done(path, "")
+
+    def on_done(self, path: Path, sentence: str) -> None:
+        if sentence:
+            self.page.tell(sentence, bad=True)
+        else:
+            self._written.add(path)
+            self.page.tell(f"Wrote {path}.")
+
+    def _spare(self, path: Path) -> None:
+        """Raises SceneError where a file is there that the studio has not written."""
+        if path.exists() and path not in self._written:
+            raise SceneError(f"{path.name} already exists in {path.parent}: choose another name.")
+
+    def show(self) -> None:
+        name = self.page.file_name or f"{self.document.name}-studio"
+        stem = name.removesuffix(".toml")
+        command = f"plisse run {shlex.quote(f'{stem}.toml')} --out {shlex.quote(f'runs/{stem}')}"
+        # all frames as single files are many files: those formats are for the command line
+        formats = [kind for kind, each in FORMATS.items() if each.suffixes] + ["ply", "obj"]
+        self.page.show_files(name, list_scenes(self.document.base), formats, command)
+
+
+def list_scenes(folder: Path) -> list[str]:
+    """Names of the scene files in a folder."""
+    try:
+        return sorted(path.name for path in folder.glob("*.toml") if path.is_file())[:MOST_LISTED]
+    except OSError:
+        return []
+
+
+def run_command(words: list[str]) -> str:
+    """Runs `plisse` with these words; returns what went wrong in one sentence, or nothing."""
+    done = subprocess.run([sys.executable, "-m", "plisse.cli", *words], capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        return ""
+    said = [line for line in done.stderr.splitlines() if line.strip()]
+    return said[-1].removeprefix("plisse: ") if said else f"The command ended with code {done.returncode}."
