@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
+from plisse.kernels.denormals import flushed
 
 Reals = NDArray[Any]  # float64, or float32 where a factorisation works in single precision
 
@@ -111,13 +113,16 @@ class Pardiso:
         def pointer(array: Any, kind: Any = None) -> Any:
             return array.ctypes.data_as(ctypes.POINTER(kind))
 
-        self._solver._mkl_pardiso(
-            pointer(self._solver.pt, ctypes.c_int64), integer(1), integer(1), integer(2), integer(phase),
-            integer(len(indptr) - 1), pointer(self._values), pointer(indptr, ctypes.c_int32),
-            pointer(indices, ctypes.c_int32), pointer(self._solver.perm, ctypes.c_int32),
-            integer(len(rhs) if rhs.ndim == 2 else 1), pointer(self._solver.iparm, ctypes.c_int32), integer(0),
-            pointer(rhs), pointer(out), ctypes.byref(error),
-        )  # fmt: skip
+        # where inertia dominates, entries of the factor fade with the distance until single precision has no normal
+        # numbers for them, and some processors then take ten times as long
+        with flushed() if self._kind is np.float32 else nullcontext():
+            self._solver._mkl_pardiso(
+                pointer(self._solver.pt, ctypes.c_int64), integer(1), integer(1), integer(2), integer(phase),
+                integer(len(indptr) - 1), pointer(self._values), pointer(indptr, ctypes.c_int32),
+                pointer(indices, ctypes.c_int32), pointer(self._solver.perm, ctypes.c_int32),
+                integer(len(rhs) if rhs.ndim == 2 else 1), pointer(self._solver.iparm, ctypes.c_int32), integer(0),
+                pointer(rhs), pointer(out), ctypes.byref(error),
+            )  # fmt: skip
         return error.value
 
     def _run(self, phase: int, rhs: Reals | None = None, out: Reals | None = None) -> None:
