@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 
 import plisse
-from plisse.core.errors import IntersectionError, SceneError
+from plisse.core.errors import IntersectionError, SceneError, StartAgain
 from plisse.loading.scene_table import inside
 from plisse.runs.writing import StoreError
 
 EXAMPLES: list[SceneError] = [
     SceneError("A scene needs a shell."),
+    StartAgain("The meshes of the scene were changed: start again."),
     StoreError(Path("runs/flag"), OSError(errno.ENOSPC, "No space left on device")),
     IntersectionError(
         "The scene starts with 1 intersection.",

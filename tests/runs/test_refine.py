@@ -217,9 +217,8 @@ def test_a_motion_is_refined_from_its_preview(scene: Path, capsys: pytest.Captur
     errors = after["levels"][0]["metrics"]
     assert 0.0 <= errors["position_error_to_finest"] == errors["position_error_to_next"] < 0.01
     capsys.readouterr()
-    for words, says in ((["--frame", "2"], "refine all of them"), (["--tol", "0.001"], "solved once")):
-        assert go_on(scene, *words) == 2
-        assert says in capsys.readouterr().err
+    assert go_on(scene, "--tol", "0.001") == 2
+    assert "solved once" in capsys.readouterr().err
 
 
 def test_a_motion_with_one_level_is_refused(scene: Path, capsys: pytest.CaptureFixture[str]) -> None:
