@@ -153,13 +153,17 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"plisse: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        again = " Continue with --resume." if options.command == "run" else ""
-        print(f"plisse: interrupted; what was done is kept.{again}", file=sys.stderr)
+        print(f"plisse: interrupted; what was done is kept.{_how_to_go_on(options)}", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # the reader of our output has gone, as `| head` does; nothing more can be said to it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+
+
+def _how_to_go_on(options: argparse.Namespace) -> str:
+    """Words for whoever stopped a command; another `plisse refine` goes on by itself."""
+    return " Continue with --resume." if options.command == "run" else ""
 
 
 def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
@@ -181,7 +185,7 @@ def _until_stopped(action: Callable[[argparse.Namespace], int]) -> Callable[[arg
         except KeyboardInterrupt:
             if not stopped:
                 raise
-            print("plisse: terminated; what was done is kept. Continue with --resume.", file=sys.stderr)
+            print(f"plisse: terminated; what was done is kept.{_how_to_go_on(options)}", file=sys.stderr)
             return 128 + stopped[0]
         finally:
             signal.signal(signal.SIGTERM, before)
