@@ -277,8 +277,8 @@ def check_paper(found: Outcome) -> None:
     # pushed through the ring's plane in the middle, and nowhere stretched
     assert x[:, 2].min() == pytest.approx(-0.017, abs=5e-3)
     assert largest_stretch(found) < 1.01
-    # a sheet that only bends cannot become a round dish: it lies on at least half of the ring, and leaves it in one dent
-    # or two
+    # a sheet that only bends cannot become a round dish: it lies on at least half of the ring, and leaves it in one
+    # dent or two
     r, angle = np.linalg.norm(x[:, :2], axis=1), np.arctan2(x[:, 1], x[:, 0])
     along = (r > 0.055) & (r < 0.085)
     sector = ((angle[along] + np.pi) / (2 * np.pi) * 12).astype(int) % 12
