@@ -10,7 +10,7 @@ from tests.potentials import SURFACE, principal_stretches, touching
 
 from plisse.contact.barrier import Barrier
 from plisse.contact.check import Detector
-from plisse.core.arrays import Floats
+from plisse.core.arrays import Floats, Ints
 from plisse.core.errors import SceneError
 from plisse.core.potential import Clock, frozen
 from plisse.core.state import State
@@ -71,6 +71,22 @@ def test_what_limits_a_move_stays_behind_and_the_rest_goes_on(seed: int) -> None
     common = barrier.max_step(x, p)
     assert common < 0.6 and (part >= common - 1e-9).all()
     assert part.mean() > common + 0.2 and (part > 1.0 - 1e-9).mean() > 0.5
+
+
+def test_nothing_is_followed_much_farther_than_the_step_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between pressed layers, following every pair to its own end takes a hundred times as long."""
+    x, barrier = frozen(touching(np.random.default_rng(0))), make_barrier()
+    p, limits, looked = crossing(np.random.default_rng(0)), barrier.limits, list[tuple[float, float]]()
+
+    def limits_noted(x: Floats, p: Floats) -> list[tuple[Ints, Floats]]:
+        looked.append((barrier.max_step(x, p), float(np.abs(p).max())))
+        return limits(x, p)
+
+    monkeypatch.setattr(barrier, "limits", limits_noted)
+    advance([barrier], x, p)
+    assert looked
+    whole = np.abs(p).max()
+    assert all(farthest <= 2.0 * step * farthest + 0.06 * whole for step, farthest in looked)
 
 
 def test_several_barriers_are_kept_together() -> None:

@@ -14,18 +14,18 @@ NEARLY = 0.05  # and those that allow less than so much more of the way
 
 def advance(potentials: Sequence[Potential], x: Floats, p: Floats) -> Floats:
     """As far along p as the potentials let each vertex go: those that limit a step stay behind, the others continue."""
+    parts = filtering(potentials)
     for _ in range(ROUNDS):
-        limits = [(part, part.limits(x, p)) for part in filtering(potentials)]
-        found = [pair for _, pairs in limits for pair in pairs]
-        # what sets no limit stencil by stencil may still set one for all
-        steps = [part.max_step(x, p) for part, pairs in limits if not pairs]
-        step = min([1.0, *steps, *(float(allowed.min(initial=1.0)) for _, allowed in found)])
+        step = min((part.max_step(x, p) for part in parts), default=1.0)
+        # following every stencil farther than what is frozen takes a hundred times as long between pressed layers
+        ahead = min(1.0, TOGETHER * step + NEARLY)
+        limits = [pair for part in parts for pair in part.limits(x, ahead * p)] if step < 1.0 else []
         x = frozen(x + step * p)
         if step == 1.0:
             break
         p = (1.0 - step) * p
-        for nodes, allowed in found:
-            p[nodes[allowed < min(1.0, TOGETHER * step + NEARLY)]] = 0.0
+        for nodes, allowed in limits:
+            p[nodes[allowed < 1.0]] = 0.0
     return x
 
 

@@ -113,7 +113,7 @@ class Newton:
             p = p if refine is None else refine(x, p)
             done = norm(p) <= float(stop)
             allowed = objective.max_step(x, p)
-            blocked = _blocking(objective.limits(x, p)) if allowed < BLOCKED else ()
+            blocked = _blocking(objective.limits(x, 2.0 * BLOCKED * p)) if allowed < BLOCKED else ()
             taken = search(objective, x, p, value, allowed)
             if taken is None:
                 yield Iterate(x, value, p, 0.0, allowed, HALVINGS, done, stalled=not done, blocked=blocked)
