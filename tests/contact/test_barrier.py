@@ -162,3 +162,17 @@ def test_exact_hessian_is_that_of_ipctk(state):
     ours = assemble(barrier.hessian(x, psd=False), len(x))
     theirs = Oracle(mesh, x).hessian()
     assert abs(ours - theirs).max() <= 1e-8 * abs(theirs).max()
+
+
+def test_where_few_vertices_move_contact_is_the_same_for_them(state):
+    _, _, barrier, x = state
+    rng = np.random.default_rng(0)
+    moving = rng.uniform(size=len(x)) < 0.1
+    around = barrier.around(moving, 5.0)
+    p = np.where(moving[:, None], 0.02 * rng.normal(size=x.shape), 0.0)
+    assert around.max_step(x, p) == barrier.max_step(x, p) < 1.0
+    whole = barrier.gradient(x)[moving]
+    assert around.gradient(x)[moving] == pytest.approx(5.0 * whole, rel=1e-12, abs=1e-12 * np.abs(whole).max())
+    step = 0.9 * barrier.max_step(x, p) * p
+    rise = barrier.value(x + step) - barrier.value(x)
+    assert around.value(x + step) - around.value(x) == pytest.approx(5.0 * rise, rel=1e-6)

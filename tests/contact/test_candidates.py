@@ -199,3 +199,20 @@ def test_common_motion_costs_nothing():
     still = build(surface, x, 0 * x, 0.01)
     falling = build(surface, x, 0 * x + [0, 0, -50.0], 0.01)
     assert len(falling.pt) == len(still.pt) and len(falling.ee) == len(still.ee)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_few_vertices_move_their_pairs_are_all_that_is_found(seed):
+    rng = np.random.default_rng(seed)
+    surface, x = make_surface(rng, loose=True)
+    moving = rng.uniform(size=len(x)) < 0.15
+    p = np.where(moving[:, None], 0.1 * rng.normal(size=x.shape), 0.0)
+    whole, around = build(surface, x, p, 0.03), build(surface.around(moving), x, p, 0.03)
+    free = moving & ~surface.passive
+    wanted = {name: rule for name, rule in read_candidates(whole).items() if free[list(_vertices(name))].any()}
+    assert read_candidates(around) == wanted and 0 < len(wanted) < len(whole.pt) + len(whole.ee)
+
+
+def _vertices(name):
+    """Of a pair by its name."""
+    return name[1:] if name[0] == "pt" else (*name[1], *name[2])

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from plisse.bench.climb import gallery_scene
-from plisse.bench.figures import Figure
+from plisse.bench.figures import Figure, tell
 from plisse.contact.check import Detector
 from plisse.progressive.events import Event, LevelBegan, LevelEnded, LevelOpened
 from plisse.runs.opening import open_session
@@ -41,19 +42,25 @@ class Loading:
         return self.seconds[-1] * whole.seconds[-1] / float(np.interp(self.reached, whole.parts, whole.seconds))
 
 
+def clock_of(threads: int) -> Callable[[], float]:
+    """Seconds; of one thread those of the processor, which other work on the machine does not change."""
+    return time.process_time if threads == 1 else time.perf_counter
+
+
 class Stopwatch:
     """When levels were opened, began and ended [s]."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int) -> None:
+        self._now = clock_of(threads)
         self.marks = dict[int, list[float]]()
         self.at_work = -1
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, LevelOpened):
             self.at_work = event.level
-            self.marks[event.level] = [time.perf_counter()]
+            self.marks[event.level] = [self._now()]
         elif isinstance(event, LevelBegan | LevelEnded):
-            self.marks[self.at_work].append(time.perf_counter())
+            self.marks[self.at_work].append(self._now())
 
     def starts(self) -> list[float]:
         """Seconds that each level took to find its start."""
@@ -69,7 +76,7 @@ def measure_loading(
 ) -> tuple[list[Figure], dict[str, Any]]:
     """Speed-up over direct simulation, the preview against a direct coarse one, and the share of safe starts."""
     scene = gallery_scene(name, sets=sets, tol=None)
-    session, watch = open_session(scene, threads=threads), Stopwatch()
+    session, watch = open_session(scene, threads=threads), Stopwatch(threads)
     session.listen(watch)
     crossings, iterations, converged = 0, list[int](), True
     for level in range(session.finest + 1):
@@ -81,8 +88,10 @@ def measure_loading(
         iterations.append(state.newton_iterations)
         converged = converged and state.converged
     starts, solves = watch.starts(), watch.solves()
+    tell(f"{name}: starts {_short(starts)} s, solves {_short(solves)} s, iterations {iterations}")
     ours = sum(starts) + sum(solves)
     coarse_direct = _load_directly(scene, threads, 0)
+    tell(f"{name}: direct on the coarse mesh {coarse_direct.seconds[-1]:.1f} s, {coarse_direct.iterations} iterations")
     direct = _load_directly(scene, threads, session.finest, budget=BUDGET)
     seconds, coarse_seconds = direct.total(coarse_direct), coarse_direct.seconds[-1]
     size = f"{name.partition('-')[2]}, {len(session.ladder.given.placed) / 1000:.0f}K vertices"
@@ -100,8 +109,8 @@ def measure_loading(
         "part of the loading that direct simulation reached": round(direct.reached, 3),
         "direct, s, by its mean pace": round(direct.seconds[-1] / direct.reached, 1),
         "direct iterations up to there": direct.iterations,
-        "seconds of starts": [round(s, 2) for s in starts],
-        "seconds of solves": [round(s, 2) for s in solves],
+        "seconds of starts": _short(starts),
+        "seconds of solves": _short(solves),
         "Newton iterations": iterations,
         "coarse direct, s": round(coarse_seconds, 2),
     }
@@ -111,12 +120,17 @@ def measure_loading(
 def _load_directly(scene: Scene, threads: int, level: int, *, budget: float = np.inf) -> Loading:
     """Direct simulation on a level's mesh to its equilibrium, or for so many seconds."""
     session = open_session(replace(scene, hierarchy=replace(scene.hierarchy, method="direct")), threads=threads)
-    began, last_key = time.perf_counter(), session.ladder.problem(level).last_key
+    now = clock_of(threads)
+    began, last_key = now(), session.ladder.problem(level).last_key
     parts, seconds = [0.0], [0.0]
     for state in session.settle(level):
         parts.append(min(state.time / last_key, 1.0))
-        seconds.append(time.perf_counter() - began)
+        seconds.append(now() - began)
         if seconds[-1] > budget:
             break
     # what comes after the loading belongs to it
     return Loading(tuple(parts), tuple(seconds), state.newton_iterations)
+
+
+def _short(seconds: list[float]) -> list[float]:
+    return [round(each, 2) for each in seconds]

@@ -80,10 +80,11 @@ class Barrier(ContactPotential):
         self._touching: _Touching | None = None
         self.builds = 0  # how often the candidate list was made
 
-    def firmer(self, factor: float) -> Barrier:
-        """The same contact, so many times as stiff."""
+    def around(self, moving: Bools, firmness: float) -> Barrier:
+        """The same contact, so many times as firm, of the pairs of which some vertex moves (n,)."""
         other = copy(self)
-        other._kappa, other._near, other._touching = factor * self._kappa, None, None
+        other.surface = self.surface.around(moving)
+        other._kappa, other._near, other._touching = firmness * self._kappa, None, None
         return other
 
     def _areas(self) -> None:

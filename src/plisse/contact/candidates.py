@@ -1,13 +1,15 @@
 """Pairs of primitives that may touch during a motion, for the barrier, the line search and the CCD alike."""
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from plisse.core.arrays import Bools, Bytes, Floats, Ints, Longs
 from plisse.kernels.pairs import DEFORMABLE, PASSIVE, Buffer, Motion, compact, find_pairs, find_range
-from plisse.kernels.tree import Forest, fit_leaves, fit_nodes, order_patches, sweep_vertices
+from plisse.kernels.tree import Forest, fill_still, fit_leaves, fit_nodes, order_patches, sweep_vertices
 
 LEAF = 12  # triangles in a leaf at most; measured
 CHUNKS = 64  # units of parallel work, the same for any number of threads
@@ -70,6 +72,17 @@ class CollisionSurface:
     def patches(self) -> Patches:
         """The box trees' order, made at first use."""
         return build_patches(self.edges, self.triangles, self.points, self.body, self.passive, self.deformable, self.X)
+
+    def around(self, moving: Bools) -> CollisionSurface:
+        """The same surface where only some vertices (n,) move."""
+        passive = self.passive | ~moving
+        other, patches = replace(self, passive=passive), self.patches
+        role = np.where(passive, patches.role | PASSIVE, patches.role).astype(np.uint8)
+        forest = patches.forest._replace(still=np.empty_like(patches.forest.still))
+        fill_still(forest, passive)
+        # the order of the trees stays as it is
+        other.__dict__["patches"] = replace(patches, forest=forest, role=role, counts=patches.counts.copy())
+        return other
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,7 +224,8 @@ def build_patches(
     trees = np.stack([first_leaf, leaves, 2 * first_leaf, np.zeros_like(leaves)], axis=1)
     trees[tree[~passive], 3] |= 1
     trees[tree[deformable], 3] |= 2
-    forest = Forest(primitives, start, leaf_tree, leaf_node, trees)
+    forest = Forest(primitives, start, leaf_tree, leaf_node, trees, np.empty(2 * total, np.uint8))
+    fill_still(forest, passive)
     role = np.where(passive, PASSIVE, 0) | np.where(deformable, DEFORMABLE, 0)
     rows = int((start[:, 3] - start[:, 0]).max(initial=1))
     count = max(1, min(CHUNKS, total))

@@ -135,11 +135,8 @@ def relieve_strain(
     limit = problem.strain_limit
     if limit is None:
         return
-    barriers = [
-        part.firmer(firmness) if isinstance(part, Barrier) and firmness != 1.0 else part
-        for part in filtering(problem.potentials)
-        if part is not limit
-    ]
+    others = [part for part in filtering(problem.potentials) if part is not limit]
+    free, barriers = np.zeros(len(x), bool), list[Potential]()
     for vertices in moving:
         fewest, least, since = len(x), np.inf, 0
         while since < PATIENCE:
@@ -150,11 +147,14 @@ def relieve_strain(
             since = 0 if count < fewest or most - 1.0 < MENDED * (least - 1.0) else since + 1
             fewest = min(fewest, count)
             least = most if since == 0 else least
+            before = free
+            free = vertices if isinstance(vertices, np.ndarray) else problem.free & limit.around(over, vertices, len(x))
+            if not np.array_equal(free, before):
+                barriers = [part.around(free, firmness) if isinstance(part, Barrier) else part for part in others]
             inertia = Inertia(problem.mass, x if target is None else target, h)
             parts = [inertia, *barriers, *relief_of(limit, over)]
             objective = Sum(parts, clock)
-            free = vertices if isinstance(vertices, np.ndarray) else problem.free & limit.around(over, vertices, len(x))
-            (iterate,) = newton.iterate(objective, x, free, stop=0.0, max_iterations=1)
+            (iterate,) = newton.iterate(objective, x, free, stop=0.0, max_iterations=1, once=True)
             x_next = iterate.x
             if iterate.allowed < 1.0 and iterate.step > 0.0:
                 # what holds one triangle back is no reason for others to wait

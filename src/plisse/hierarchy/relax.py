@@ -64,12 +64,12 @@ def relax_locally(
         return x
     limit = problem.strain_limit
     kept = [part for part in problem.eased(0.0).potentials if limit is None or part is not limit]
-    parts = [part.firmer(FIRMNESS) if isinstance(part, Barrier) else part for part in kept]
+    parts = [part.around(free, FIRMNESS) if isinstance(part, Barrier) else part for part in kept]
     inertia, values = Inertia(problem.mass, x, h), list[float]()
     for _ in range(MOST):
         limits = [] if limit is None else relief_of(limit, limit.broken(x))
         objective = Sum([inertia, *parts, *limits], clock)
-        (iterate,) = newton.iterate(objective, frozen(x), free, stop=0.0, max_iterations=1)
+        (iterate,) = newton.iterate(objective, frozen(x), free, stop=0.0, max_iterations=1, once=True)
         x, value = iterate.x, iterate.value
         if iterate.allowed < 1.0:
             farther = advance(objective.parts, x, (1.0 - iterate.step) * iterate.d)

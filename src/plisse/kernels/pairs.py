@@ -89,7 +89,7 @@ def _find_leaves(forest: Forest, nodes: Singles, drift: Floats, first: int, last
 
     The first of a pair is in first:last; the second is the same leaf, a later one, or one of a later tree.
     """
-    leaf_tree, leaf_node, trees = forest.leaf_tree, forest.leaf_node, forest.trees
+    leaf_tree, leaf_node, trees, still = forest.leaf_tree, forest.leaf_node, forest.trees, forest.still
     stack = np.empty(DEPTH, np.int32)
     found = np.empty((1024, 2), np.int32)
     count = 0
@@ -130,7 +130,8 @@ def _find_leaves(forest: Forest, nodes: Singles, drift: Floats, first: int, last
                 node = stack[top]
                 k = base + node
                 if (
-                    nodes[k, 0] > hx
+                    still[at] & still[k]
+                    or nodes[k, 0] > hx
                     or nodes[k, 3] < lx
                     or nodes[k, 1] > hy
                     or nodes[k, 4] < ly

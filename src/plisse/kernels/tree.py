@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from plisse.core.arrays import Floats, Ints, Singles
+from plisse.core.arrays import Bools, Bytes, Floats, Ints, Singles
 from plisse.kernels.jit import kernel, parallel_kernel
 
 
@@ -29,6 +29,7 @@ class Forest(NamedTuple):
     leaf_tree: Ints  # tree that a leaf belongs to, shape (nl,)
     leaf_node: Ints  # place of a leaf's node, shape (nl,)
     trees: Ints  # first leaf, number of leaves (2ᵏ), place of node 0, bits: 1 can move, 2 is a shell; shape (nb, 4)
+    still: Bytes  # nodes below which nothing can move, shape of their places
 
 
 @kernel
@@ -108,6 +109,22 @@ def fit_leaves(forest: Forest, vertices: Singles, boxes: Singles, nodes: Singles
                 boxes[i, 3 + k] = hi
                 nodes[node, k] = min(nodes[node, k], lo)
                 nodes[node, 3 + k] = max(nodes[node, 3 + k], hi)
+
+
+@kernel
+def fill_still(forest: Forest, passive: Bools) -> None:
+    """Marks the nodes below which all vertices are passive (n,)."""
+    still = forest.still
+    still[:] = 1
+    for leaf in range(len(forest.leaf_node)):
+        for i in range(forest.start[leaf, 0], forest.start[leaf, 3]):
+            for k in range(3):
+                if not passive[forest.primitives[i, k]]:
+                    still[forest.leaf_node[leaf]] = 0
+    for tree in range(len(forest.trees)):
+        leaves, base = forest.trees[tree, 1], forest.trees[tree, 2]
+        for node in range(leaves - 1, 0, -1):
+            still[base + node] = still[base + 2 * node] & still[base + 2 * node + 1]
 
 
 @kernel

@@ -98,10 +98,11 @@ class Newton:
         stop: float,
         max_iterations: int,
         refine: Refine | None = None,
+        once: bool = False,
     ) -> Iterator[Iterate]:
         """Minimises over the free vertices until ‖d‖₂ ≤ stop; the last iterate is marked converged or stalled.
 
-        refine: makes better directions.
+        refine: makes better directions. once: the stencils are others next time, so that nothing is prepared for it.
 
         The direction that ends the solve is still taken: what a step adds to the speed may be less than the tolerance
         and must not be lost. Yielded arrays are read-only.
@@ -109,7 +110,7 @@ class Newton:
         x = frozen(x)
         value = start_value(objective, x, free)
         for _ in range(max_iterations):
-            p = self.direction(objective, x, free)
+            p = self.direction(objective, x, free, once=once)
             p = p if refine is None else refine(x, p)
             done = norm(p) <= float(stop)
             allowed = objective.max_step(x, p)
@@ -123,14 +124,14 @@ class Newton:
             if done:
                 return
 
-    def direction(self, objective: Sum, x: Floats, free: Bools) -> Floats:
+    def direction(self, objective: Sum, x: Floats, free: Bools, *, once: bool = False) -> Floats:
         """−H⁻¹∇E on the free vertices, zero elsewhere, shape (n, 3)."""
         if not free.any():
             return np.zeros_like(x)
         gradient = objective.gradient(x)
         hessian = objective.hessian(x)
         now = time.perf_counter()
-        values = self._assemble(objective, hessian, x, free)
+        values = self._assemble(objective, hessian, x, free, once=once)
         check_linear_system(gradient, hessian, values, objective, x, free)
         start = objective.clock.add("elastic", now)
         assert self._pattern is not None
@@ -142,7 +143,7 @@ class Newton:
         objective.clock.add("linear", start)
         return p
 
-    def _assemble(self, objective: Sum, hessian: Hessian, x: Floats, free: Bools) -> Floats:
+    def _assemble(self, objective: Sum, hessian: Hessian, x: Floats, free: Bools, *, once: bool) -> Floats:
         fixed = _distinct(objective.stencils())
         same = len(fixed) == len(self._fixed) and all(a is b for a, b in zip(fixed, self._fixed, strict=True))
         if self._base is None or not same or not np.array_equal(self._base.free, free):
@@ -151,7 +152,8 @@ class Newton:
         assert self._pattern is not None
         values = self._pattern.assemble(hessian, fixed=fixed)
         if values is None:
-            self._pattern = self._base.including([*_moving(hessian, fixed), *objective.soon(x)])
+            soon = [] if once else objective.soon(x)
+            self._pattern = self._base.including([*_moving(hessian, fixed), *soon])
             values = self._pattern.assemble(hessian, fixed=fixed)
             assert values is not None
         return values
