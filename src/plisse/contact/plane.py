@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from plisse.contact.friction import Contacts
+from plisse.contact.meetings import Meetings, meet
 from plisse.contact.touching import ContactPotential
 from plisse.core.arrays import Floats, Ints
 from plisse.core.potential import Hessian, KronBlocks
@@ -73,6 +74,13 @@ class PlaneContact(ContactPotential):
 
     def limits(self, x: Floats, p: Floats) -> tuple[tuple[Ints, Floats], ...]:
         return ((self.vertices[:, None], self._steps(x, p)),)
+
+    def ahead(self, x: Floats, p: Floats, stiffness: Floats) -> tuple[Meetings, ...]:
+        """Vertices that touch it already: what lands on a plane would slide along it, as friction is not known yet."""
+        touching = self.gaps(x) < self._offset + self._dhat
+        nodes = self.vertices[touching & (self._steps(x, p) < 1.0)][:, None]
+        normals = np.tile(self._n, (len(nodes), 1))
+        return (meet(x, nodes, np.ones(nodes.shape), normals, self.level + self._offset, stiffness),)
 
     def _steps(self, x: Floats, p: Floats) -> Floats:
         d, rate = self.gaps(x), p[self.vertices] @ self._n
