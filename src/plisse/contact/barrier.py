@@ -201,8 +201,7 @@ class Barrier(ContactPotential):
     def ahead(self, x: Floats, p: Floats, stiffness: Floats) -> tuple[Meetings, ...]:
         """Pairs that cut the step p short, as they are just before they meet.
 
-        One of their vertices has to be in contact already: what lands would slide along where it lands, as friction is
-        not known there yet.
+        What was in no contact yet stays where it lands: friction is not known there, and it would slide without end.
         """
         touching = np.zeros(len(x), np.bool_)
         touching[self._touch(x).pairs] = True
@@ -210,15 +209,16 @@ class Barrier(ContactPotential):
         found = self._cover(x, p).candidates
         (pt, pt_steps), (ee, ee_steps) = pair_steps(found, x, p)
         steps = np.concatenate([pt_steps, ee_steps])
-        short = (steps < 1.0) & np.concatenate([touching[pt].any(axis=1), touching[ee].any(axis=1)])
+        short = steps < 1.0
         pairs, offset = np.concatenate([pt, ee])[short], np.concatenate([found.pt_offset, found.ee_offset])[short]
         # each pair has a time of its own, so its vertices are laid out one pair after another
         there = frozen((x[pairs] + (TOUCH * steps[short])[:, None, None] * p[pairs]).reshape(-1, 3))
         weights, D = np.empty((len(pairs), 4)), np.empty(len(pairs))
         own = np.arange(4 * len(pairs), dtype=np.int32).reshape(-1, 4)
         barrier.witnesses(there, own, int(short[: len(pt)].sum()), weights, D)
-        normals = np.einsum("mk,mki->mi", weights, there.reshape(-1, 4, 3)) / np.sqrt(D)[:, None]
-        return (meet(x, pairs, weights, normals, offset, stiffness),)
+        places = np.einsum("mk,mki->mi", weights, there.reshape(-1, 4, 3))
+        lands = ~touching[pairs].any(axis=1)
+        return (meet(x, pairs, weights, places, places / np.sqrt(D)[:, None], offset, stiffness, lands),)
 
     def _parts(self, p: Floats) -> Floats:
         """The part of each vertex's motion relative to its body that is not too long to look ahead (n,)."""

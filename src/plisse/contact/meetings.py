@@ -15,42 +15,55 @@ LEAVES = 0.25  # part of its room that a pair is asked to keep, more than the st
 
 @dataclass(frozen=True, eq=False)
 class Meetings(Potential):
-    """Σ k/2 (n·Σ wᵢxᵢ − d)² over stencils: a pair's distance along the normal n where it would meet.
+    """Σ k/2 eᵀMe over stencils, e = Σ wᵢxᵢ − r: how two points are placed to each other that are about to meet.
 
-    nodes, weights: shape (m, k); normals: shape (m, 3); distances: d [m], shape (m,); firmness: k [J/m²], shape (m,).
+    nodes, weights: shape (m, k); places: r [m], shape (m, 3); matrices: M, shape (m, 3, 3), n nᵀ where they may slide
+    across the normal n, and I where they may not; firmness: k [J/m²], shape (m,).
     """
 
     nodes: Ints
     weights: Floats
-    normals: Floats
-    distances: Floats
+    places: Floats
+    matrices: Floats
     firmness: Floats
     kind = "contact"
 
-    def _too_far(self, x: Floats) -> Floats:
-        return np.einsum("mk,mki,mi->m", self.weights, x[self.nodes], self.normals) - self.distances
+    def _pulls(self, x: Floats) -> tuple[Floats, Floats]:
+        """e and kMe, shape (m, 3)."""
+        e = np.einsum("mk,mki->mi", self.weights, x[self.nodes]) - self.places
+        return e, self.firmness[:, None] * np.einsum("mij,mj->mi", self.matrices, e)
 
     def value(self, x: Floats) -> float:
-        return 0.5 * float(self.firmness @ self._too_far(x) ** 2)
+        e, pulls = self._pulls(x)
+        return 0.5 * float(np.einsum("mi,mi->", e, pulls))
 
     def gradient(self, x: Floats) -> Floats:
-        forces = (self.firmness * self._too_far(x))[:, None] * self.normals
-        return scatter_vectors(self.nodes, np.ascontiguousarray(self.weights[:, :, None] * forces[:, None, :]), len(x))
+        pulls = self._pulls(x)[1]
+        return scatter_vectors(self.nodes, self.weights[:, :, None] * pulls[:, None, :], len(x))
 
     def hessian(self, x: Floats, *, psd: bool = True) -> Hessian:
-        matrices = self.firmness[:, None, None] * self.normals[:, :, None] * self.normals[:, None, :]
-        return Hessian((KronBlocks(self.nodes, self.weights, matrices),))
+        return Hessian((KronBlocks(self.nodes, self.weights, self.firmness[:, None, None] * self.matrices),))
 
 
 def meet(
-    x: Floats, nodes: Ints, weights: Floats, normals: Floats, offsets: Floats | float, stiffness: Floats
+    x: Floats,
+    nodes: Ints,
+    weights: Floats,
+    places: Floats,
+    normals: Floats,
+    offsets: Floats | float,
+    stiffness: Floats,
+    sticks: Bools,
 ) -> Meetings:
-    """Meetings of stencils that come as near as offsets [m], where `normals` separates them at x and something gives.
+    """Meetings at `places` of stencils that come as near as offsets [m], where something gives.
 
-    stiffness: what each vertex resists with, infinite where it does not move [J/m²], shape (n,).
+    normals: shape (m, 3), those that do not separate a stencil at x are left out. stiffness: what each vertex resists
+    with, infinite where it does not move [J/m²], shape (n,). sticks: those that are not to slide, (m,).
     """
     room = np.einsum("mk,mki,mi->m", weights, x[nodes], normals) - offsets
     gives = (weights**2 / stiffness[nodes]).sum(axis=1)
     some: Bools = (room > 0.0) & (gives > 0.0)
-    distances = (offsets + LEAVES * room)[some]
-    return Meetings(nodes[some], weights[some], normals[some], distances, FIRM / gives[some])
+    too_near = offsets + LEAVES * room - np.einsum("mi,mi->m", places, normals)
+    places = places + too_near[:, None] * normals
+    matrices = np.where(sticks[:, None, None], np.eye(3), normals[:, :, None] * normals[:, None, :])
+    return Meetings(nodes[some], weights[some], places[some], matrices[some], FIRM / gives[some])

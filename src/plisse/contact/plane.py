@@ -76,11 +76,13 @@ class PlaneContact(ContactPotential):
         return ((self.vertices[:, None], self._steps(x, p)),)
 
     def ahead(self, x: Floats, p: Floats, stiffness: Floats) -> tuple[Meetings, ...]:
-        """Vertices that touch it already: what lands on a plane would slide along it, as friction is not known yet."""
-        touching = self.gaps(x) < self._offset + self._dhat
-        nodes = self.vertices[touching & (self._steps(x, p) < 1.0)][:, None]
-        normals = np.tile(self._n, (len(nodes), 1))
-        return (meet(x, nodes, np.ones(nodes.shape), normals, self.level + self._offset, stiffness),)
+        """Vertices that cut the step p short; those that land stay there, as friction is not known there yet."""
+        steps = self._steps(x, p)
+        short = steps < 1.0
+        nodes, lands = self.vertices[short][:, None], self.gaps(x)[short] >= self._offset + self._dhat
+        places, normals = x[nodes[:, 0]] + steps[short, None] * p[nodes[:, 0]], np.tile(self._n, (len(nodes), 1))
+        ones, least = np.ones(nodes.shape), self.level + self._offset
+        return (meet(x, nodes, ones, places, normals, least, stiffness, lands),)
 
     def _steps(self, x: Floats, p: Floats) -> Floats:
         d, rate = self.gaps(x), p[self.vertices] @ self._n
