@@ -20,6 +20,7 @@ WAYS = (("velpro", 0.0), ("velpro", 1.0), ("full-diagonal", 0.0), ("semi-diagona
 BUNNY = (*SMALL["42-bunny-drop"], "shell.vertices=200", "hierarchy.levels=16", f"hierarchy.ratio={1.2 ** (7 / 15):.6f}")
 EXACT = 1e-3  # by which n may differ from 1 where nothing touches
 BROKEN = 10.0  # times the preview's largest kinetic energy on a finer level: the motion has broken
+TWICE = 2.0  # times that: it has begun to break
 
 
 def hanging_sheet(levels: int, motion: str, *, w: float, h: float, duration: float) -> Scene:
@@ -85,8 +86,14 @@ def measure_stability(threads: int) -> tuple[list[Figure], dict[str, Any]]:
             tell(f"{name}: {worst:.3g} × the preview's kinetic energy")
             asked, better = (1.5, "lower") if way != "semi-diagonal" else (BROKEN if levels == 16 else None, "higher")
             figures.append(Figure(f"{name}: largest kinetic energy over the preview's", worst, asked, better))
-            details[name] = describe(courses)
+            details[name] = {**describe(courses), "broken after step": [_breaks(each, peaks[0]) for each in courses]}
     return figures, details
+
+
+def _breaks(course: Course, most: float) -> int | None:
+    """The first step after which kinetic energy is twice the preview's largest."""
+    broken = np.array(course.history["kinetic"]) > TWICE * most
+    return int(broken.argmax()) + 1 if broken.any() else None
 
 
 def describe(courses: list[Course]) -> Mapping[str, Any]:

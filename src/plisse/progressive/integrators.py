@@ -21,6 +21,7 @@ class Prediction:
     velocity afterwards is (x − base) / h; x, v: state at its start; motion: displacement to expect [m]. stride: factor
     on h for the inertia alone. own: x_hat of the level by itself [m], where that is another. past: what base is made
     of, x alone when not given: rates of whatever depends on positions are (q(x) − Σ w q(xₖ)) / h with its weights w.
+    guess: where it may end [m], if that is known better than from the motion so far.
     """
 
     t: float
@@ -33,6 +34,7 @@ class Prediction:
     stride: float = 1.0
     own: Floats | None = None
     past: Past = ()
+    guess: Floats | None = None
 
 
 class Integrator(ABC):
@@ -130,7 +132,11 @@ class Carried(Integrator):
     def _drawn(self, own: Prediction, x_hat: Floats, grid: Grid, level: int, step: int) -> Prediction:
         """What a level would do by itself with another target, which is drawn to the level below."""
         carried = replace(own, x_hat=x_hat, own=own.x_hat)
-        return drawn_to(self.prolonged(grid, level, step), self._w, carried) if self._w > 0.0 else carried
+        if self._w == 0.0:
+            return carried
+        below = self.prolonged(grid, level, step)
+        guess = own.x + below - self.prolonged(grid, level, step - 1)
+        return replace(drawn_to(below, self._w, carried), guess=guess)
 
     def prolonged(self, grid: Grid, level: int, t: int) -> Floats:
         """P x of the level below at step t [m]."""

@@ -73,7 +73,7 @@ def march(
         if not rests:
             lagged += problem.damping(now.past or ((1.0, now.x),), now.h)
         target = problem.prescribed(now.x, now.t)
-        step = Step(now.x, target, now.x_hat, now.h, now.motion, lagged, stride)
+        step = Step(now.x, target, now.x_hat, now.h, now.motion, lagged, stride, now.guess)
         most = pace.iterations if rest is None else rest.iterations(before)
         solved = solve_step(
             eased, newton, step, clock,

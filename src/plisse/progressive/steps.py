@@ -11,7 +11,7 @@ import numpy as np
 from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.potential import Clock, Potential, Sum, frozen
 from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
-from plisse.hierarchy.advance import filtering
+from plisse.hierarchy.advance import advance, filtering
 from plisse.progressive.proxy import Prolonged
 from plisse.progressive.rest import EXACT_MOST, EXACT_RESIDUAL, NEAR, Rest, farthest
 from plisse.solve.curvature import Curvature
@@ -33,6 +33,7 @@ AHEAD = 50.0  # times contact's reach that they go at most
 TOGETHER = 1.01  # bodies that are stopped by less than this multiple of a step are stopped with it
 EXACT_AFTER = 8  # iterations of a step of motion after which its directions are those of the exact Hessian
 LEAST_PART = 1e-3  # of what is allowed of a direction: where less is taken, it is not one of descent
+UPHILL = 300.0  # times the inertia at a step's start, by which where it is expected to end may be higher than that
 SETTLED = 1e-2  # a body that a round moves by less than this part of the reach is held for good
 
 
@@ -47,6 +48,7 @@ class Step:
     motion: Floats  # displacement that the last step made: a guess for this one
     lagged: Sequence[Potential]
     stride: float = 1.0  # factor on the inertia's h
+    guess: Floats | None = None  # where it may end
 
 
 def solve_step(
@@ -73,6 +75,7 @@ def solve_step(
             x = iterate.x
             yield replace(iterate, bringing=True)
     if rest is None:
+        x = _ahead(problem, step, objective, x) if arrived else x
         exact = Sum([part.thawed if isinstance(part, Prolonged) else part for part in objective.parts], objective.clock)
         frozen_too = any(a is not b for a, b in zip(exact.parts, objective.parts, strict=True))
         refine = _exact_late(newton, exact) if objective.preconditions and problem.free.any() else None
@@ -211,6 +214,15 @@ def _start(problem: Problem, step: Step, objective: Sum) -> tuple[Floats, bool]:
         if objective.max_step(step.x_start, p) == 1.0 and np.isfinite(objective.value(x)):
             return x, True
     return step.x_start, False
+
+
+def _ahead(problem: Problem, step: Step, objective: Sum, x: Floats) -> Floats:
+    """As near to where the step is expected to end as contact and limits allow, or x where that would be far uphill."""
+    if step.guess is None:
+        return x
+    y = advance(objective.parts, x, np.where(problem.free[:, None], step.guess - x, 0.0))
+    most = UPHILL * Inertia(problem.mass, step.x_hat, step.stride * step.h).value(x)
+    return y if objective.value(y) - objective.value(x) <= most else x
 
 
 def _bring(
