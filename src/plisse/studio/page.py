@@ -46,6 +46,8 @@ class Page:
         self._gui, self._scene = self._server.gui, self._server.scene
         self._meshes: dict[str, Any] = {}
         self._parts: tuple[Part, ...] = ()
+        self._stage = Stage((), ())  # what is shown
+        self._plain: bool | None = None  # with edges or without, None where a map is on it
         self._sections: list[Any] = []
         self._gizmo: Any = None
         self._gui.configure_theme(show_logo=False, show_share_button=False, brand_color=BRAND)
@@ -276,7 +278,10 @@ class Page:
 
     def set_stage(self, stage: Stage, x: Floats, *, edges: bool = False) -> None:
         """Shows the surfaces of a scene at x (n, 3) [m] in place of what was shown."""
-        self._parts = stage.parts
+        if self._plain == edges and _look_alike(stage, self._stage):
+            self.move(x)
+            return
+        self._stage, self._plain, self._parts = stage, edges, stage.parts
         with self._server.atomic():
             known = {_node(name) for name in (*(p.name for p in stage.parts), *(p.name for p in stage.planes))}
             for name in [name for name in self._meshes if name.startswith("/bodies/") and name not in known]:
@@ -321,7 +326,7 @@ class Page:
         """Shows a surface with a colour (n, 3), 0 to 255, at each of its vertices."""
         import trimesh
 
-        name = _node(part.name)
+        name, self._plain = _node(part.name), None
         # it has one side; the other one is seen as well
         sides = [
             trimesh.Trimesh(x, faces, vertex_colors=colors.astype(np.uint8), process=False)
@@ -401,6 +406,16 @@ def _quietly() -> Iterator[None]:
 def _node(name: str) -> str:
     """Where a body is in viser's tree, in which slashes have a meaning."""
     return f"/bodies/{quote(name, safe=' ')}"
+
+
+def _look_alike(a: Stage, b: Stage) -> bool:
+    """Whether two stages differ in nothing but where they are."""
+    return len(a.parts) == len(b.parts) and repr(a.planes) == repr(b.planes) and all(map(_is_same, a.parts, b.parts))
+
+
+def _is_same(a: Part, b: Part) -> bool:
+    plain = (a.name, a.color, a.is_shell, a.first, a.last) == (b.name, b.color, b.is_shell, b.first, b.last)
+    return plain and np.array_equal(a.triangles, b.triangles)
 
 
 def _edges_of(name: str) -> str:
