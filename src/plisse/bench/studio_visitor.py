@@ -36,6 +36,11 @@ class Visitor:
         )  # fmt: skip
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
+        # a window counts once it has said from where it looks
+        self.send(
+            "ViewerCameraMessage", wxyz=(1.0, 0.0, 0.0, 0.0), position=(0.0, -3.0, 1.0), fov=0.7, near=0.01, far=100.0,
+            image_height=600, image_width=800, look_at=(0.0, 0.0, 0.5), up_direction=(0.0, 0.0, 1.0),
+        )  # fmt: skip
 
     def close(self) -> None:
         self._socket.close()
@@ -63,6 +68,13 @@ class Visitor:
     def set(self, label: str, value: Any) -> None:
         """Sets a control, or presses a button."""
         self.send("GuiUpdateMessage", uuid=self.find(label)["uuid"], updates={"value": value})
+
+    def choose(self, part: str) -> None:
+        """Chooses a part of the scene, and waits for its gizmo."""
+        self.until(lambda: part in self.find("part")["props"].get("options", ()), f"the part {part!r}")
+        self.gizmo = None
+        self.set("part", part)
+        self.until(lambda: self.gizmo, f"the gizmo of {part!r}")
 
     def find(self, label: str) -> dict[str, Any]:
         """The newest control of that label."""

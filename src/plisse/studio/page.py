@@ -119,7 +119,7 @@ class Page:
             self._play = self._button("Play", "play", icon=viser.Icon.PLAYER_PLAY)
             self._play.visible = False
         with tabs.add_tab("File", icon=viser.Icon.DEVICE_FLOPPY):
-            self._file = gui.add_text("name", "", hint="of the files that are written into the scene's folder")
+            self._file = gui.add_text("file", "", hint="name of what is written into the scene's folder")
             self._button("Save scene", "save", icon=viser.Icon.DEVICE_FLOPPY)
             self._open = gui.add_dropdown("open", ("…",))
             self._listen(self._open, "open")
