@@ -9,7 +9,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from functools import partial
@@ -50,6 +50,7 @@ HANGING: dict[str, Any] = {
     "contact": {"enabled": False},
     "hierarchy": {"levels": 1},
 }  # fmt: skip
+MOST_COARSE = 3000  # vertices of a body of level 0
 TOUCHES, WHILE_REFINED, INTERACTIONS = 60, 6, 2000
 PING = 0.02  # seconds between two questions to the server
 
@@ -105,14 +106,16 @@ def at_rest(visitor: Visitor) -> bool:
     return "in equilibrium" in visitor.status
 
 
-def touch(visitor: Visitor, place: Any, more: Callable[[], Any] = lambda: None) -> float:
-    """Moves the gizmo; returns how long the first other frame took to come [s]."""
-    known = len(visitor.arrivals)
+def touch(visitor: Visitor, place: Any) -> float:
+    """Moves the gizmo; returns how long the first frame of level 0 in which something has moved took to come [s]."""
+    known, finer = len(visitor.arrivals), [name for name, x in visitor.bodies.items() if len(x) > MOST_COARSE]
     visitor.drag("Start")
     began = time.perf_counter()
     visitor.drag("Update", place)
+    if finer:
+        visitor.until(lambda: all(len(visitor.bodies[name]) <= MOST_COARSE for name in finer), "level 0")
+        known = len(visitor.arrivals)
     visitor.until(lambda: len(visitor.arrivals) > known, "a frame")
-    more()
     visitor.drag("End")
     return visitor.arrivals[known] - began
 
@@ -128,12 +131,13 @@ def measure_idle(threads: int) -> tuple[list[Figure], dict[str, Any]]:
         waits, rates = [], []
         with silences(visitor) as quiet:
             for _ in range(TOUCHES):
+                visitor.until(lambda: at_rest(visitor), "rest")
+                time.sleep(0.1)
                 place[:2] += rng.uniform(-0.01, 0.01, 2)
                 waits.append(touch(visitor, place))
                 known, began = len(visitor.arrivals), time.perf_counter()
-                time.sleep(0.5)
-                if not at_rest(visitor):
-                    rates.append((len(visitor.arrivals) - known) / (time.perf_counter() - began))
+                visitor.until(lambda: at_rest(visitor), "rest")
+                rates.append((len(visitor.arrivals) - known) / (time.perf_counter() - began))
     tell(f"{len(waits)} touches while nothing is refined")
     over = np.array(waits[1:]) - one
     figures = [

@@ -26,7 +26,7 @@ class Visitor:
         self._host = parts.netloc
         self._cookie = f"plisse-studio-{parts.port}={parts.query.removeprefix('token=')}"
         self.bodies: dict[str, Singles] = {}
-        self.arrivals: list[float] = []  # of positions that differ from the last ones
+        self.arrivals: list[float] = []  # of other positions of the same vertices
         self.controls: dict[str, dict[str, Any]] = {}  # by their uuid
         self.gizmo: dict[str, Any] | None = None
         self.news = threading.Condition()
@@ -72,6 +72,8 @@ class Visitor:
     def choose(self, part: str) -> None:
         """Chooses a part of the scene, and waits for its gizmo."""
         self.until(lambda: part in self.find("part")["props"].get("options", ()), f"the part {part!r}")
+        if self.gizmo is not None and self.find("part").get("value") == part:
+            return
         self.gizmo = None
         self.set("part", part)
         self.until(lambda: self.gizmo, f"the gizmo of {part!r}")
@@ -138,7 +140,8 @@ class Visitor:
         elif kind == "TransformControlsMessage":
             self.gizmo = message
         elif kind == "RemoveSceneNodeMessage":
-            self.bodies.pop(name, None)
+            self.bodies.pop(name.removeprefix("/bodies/"), None)
+            self.gizmo = None if name == "/gizmo" else self.gizmo
         elif name.startswith("/bodies/"):
             says = message.get("updates") or message.get("props") or {}
             if isinstance(says.get("vertices"), np.ndarray):
@@ -147,7 +150,7 @@ class Visitor:
     def _move(self, name: str, x: Singles, now: float) -> None:
         before = self.bodies.get(name)
         self.bodies[name] = x
-        if before is not None and (len(before) != len(x) or not np.array_equal(before, x)):
+        if before is not None and len(before) == len(x) and not np.array_equal(before, x):
             if not self.arrivals or now > self.arrivals[-1]:
                 self.arrivals.append(now)
 

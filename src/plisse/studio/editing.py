@@ -12,7 +12,8 @@ from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.loading.geometry import load_geometry
 from plisse.scene.geometry import Geometry
-from plisse.studio.document import PARTS, SHAPES, Document, Path_, Table, Version, find, put
+from plisse.studio.document import FROM_FILE, PARTS, SHAPES, Document, Path_, Table, Version, find, put
+from plisse.studio.files import list_meshes
 from plisse.studio.form import Field, make_form, settings
 from plisse.studio.places import angles_of, frame, meet, wxyz_of
 from plisse.studio.view import View
@@ -80,8 +81,8 @@ class Editing:
         self.show_place()
 
     def on_add(self, kind: str) -> None:
-        if kind in (*SHAPES, *PARTS):
-            place = self.document.add(kind, owner=() if kind in SHAPES else self.chosen, at=self._above())
+        if kind in (*SHAPES, *PARTS, *self._files()):
+            place = self.document.add(kind, owner=self.chosen if kind in PARTS else (), at=self._above())
             self.choose(place)
             self.changed(self.document.now)
 
@@ -241,6 +242,15 @@ class Editing:
             out[" › ".join([*above, title])] = path
         return out | {f"[{key}]": (key,) for key in settings()}
 
+    def _files(self) -> list[str]:
+        """Mesh files of the folder, as what can be added."""
+        return [
+            f"{FROM_FILE}{kind} {name}" for name in list_meshes(self.document.base) for kind in ("collider", "shell")
+        ]
+
+    def on_select_again(self) -> None:
+        self.show_place()
+
     def choose(self, path: Path_) -> None:
         """What the form and the gizmo are of; what is there no more gives way to what it was a part of."""
         known = set(self._titles().values())
@@ -258,7 +268,7 @@ class Editing:
         elif len(self.chosen) == 4 and self.chosen[2] == "pin":
             owns = ["motion"]
         name = self.document.title(self.chosen) if self._is_body else None
-        self.page.show_tree(list(titles), title, addable=[*owns, *SHAPES], name=name)
+        self.page.show_tree(list(titles), title, addable=[*owns, *SHAPES, *self._files()], name=name)
         self.page.allow_picks(self._is_body and self.chosen[0] == "shell")
         self.page.show_form(make_form(self.document, self.chosen))
         self._show_gizmo()

@@ -49,7 +49,7 @@ class Studio:
             self.folder = self._closing.enter_context(_scratch())
             if source is not None and is_run:
                 shutil.copytree(source, self.folder, dirs_exist_ok=True)
-            self.page = Page(host, port, self.post, names=names)
+            self.page = Page(host, port, self.post, names=names, waiting=self._events.qsize)
             self._closing.callback(self.page.close)
             self.link = Link(self.document.base, self.folder, threads=threads, hear=partial(self.post, "heard"))
             self._closing.callback(self.link.close)
@@ -203,6 +203,9 @@ class Studio:
     def _take_steer(self, **says: Any) -> None:
         self.steer = replace(self.steer, **says)
         self.link.steer(self.steer)
+
+    def on_complain(self, sentence: str) -> None:
+        self.page.tell(sentence, bad=True)
 
     def on_came(self) -> None:
         """Another window was opened: it sees what all others see."""

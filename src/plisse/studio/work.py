@@ -83,7 +83,8 @@ class Work:
             if changes:
                 restart = any(change.restart for change in changes)
                 self._take(Change(changes[-1].number, changes[-1].table, restart))
-            elif self.states is not None:
+            if self.states is not None:
+                # also where the next change has come already: who drags without pause sees the preview follow
                 self._step(self.states)
 
     def _listen(self) -> list[Word]:
