@@ -119,7 +119,7 @@ def test_a_mesh_is_added_to_the_folder_and_to_the_list(site: Site) -> None:
         ("mine.toml", b"seed = 1", "already exists"),
         ("bad.obj", b"\xff\xfe\x00garbage", "binary data"),
         ("empty.stl", b"", "not an STL file"),
-        ("huge.ply", b"ply\nformat binary_little_endian 1.0\nelement vertex 999999999999\nproperty float x\nend_header\n",
+        ("huge.ply", b"ply\nformat ascii 1.0\nelement vertex 999999999999\nproperty float x\nend_header\n",
          "999999999999"),
         ("no.toml", b"\xff", "not a scene file"),
         ("deep.toml", b"a = " + b"[" * 100_000, "not a scene file"),

@@ -67,7 +67,9 @@ class Visitor:
 
     def set(self, label: str, value: Any) -> None:
         """Sets a control, or presses a button."""
-        self.send("GuiUpdateMessage", uuid=self.find(label)["uuid"], updates={"value": value})
+        control = self.find(label)
+        control["value"] = value  # only others are told
+        self.send("GuiUpdateMessage", uuid=control["uuid"], updates={"value": value})
 
     def choose(self, part: str) -> None:
         """Chooses a part of the scene, and waits for its gizmo."""

@@ -178,7 +178,9 @@ class Checked:
         while True:
             raw = await self._connection.recv()
             passes, left = self._intake.passes(raw), self._intake.count()
-            if self._intake.wrong > MOST_WRONG or left < -MOST_AHEAD:
+            if left < -MOST_AHEAD:
+                self._connection.transport.abort()  # who does not stop talking does not hear a goodbye
+            elif self._intake.wrong > MOST_WRONG:
                 await self._connection.close(1008, "What comes is not what a window of the studio sends.")
             elif passes:
                 while self._intake.rules.waiting() > MOST_WAITING:
