@@ -89,10 +89,10 @@ class Visitor:
 
     def drag(self, phase: str, position: Any = (0.0, 0.0, 0.0), wxyz: Any = (1.0, 0.0, 0.0, 0.0)) -> None:
         """Moves the gizmo; phase: "Start", "Update" or "End"."""
-        assert self.gizmo is not None
+        gizmo = self.until(lambda: self.gizmo, "the gizmo")  # it is made anew where the form is
         more = {"wxyz": tuple(wxyz), "position": tuple(map(float, position))} if phase == "Update" else {}
         kind = "TransformControlsUpdateMessage" if phase == "Update" else f"TransformControlsDrag{phase}Message"
-        self.send(kind, name=self.gizmo["name"], owner=self.gizmo.get("owner", ""), **more)
+        self.send(kind, name=gizmo["name"], owner=gizmo.get("owner", ""), **more)
 
     # --- what it hears ------------------------------------------------------------------------------------------------
 
