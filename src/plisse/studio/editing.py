@@ -138,7 +138,12 @@ class Editing:
             return
         size = 0.35 * self._extent()
         if pin is not None:
-            held, last = self._held(pin), scene.shells[int(pin[1])].pins[int(pin[3])].motion[-1:]
+            try:
+                held = self._held(pin)
+            except SceneError:  # it selects nothing, which the process says
+                self.page.show_gizmo(path, None)
+                return
+            last = scene.shells[int(pin[1])].pins[int(pin[3])].motion[-1:]
             shift = np.array(last[0].translate) if last else np.zeros(3)
             turn = wxyz_of(np.array(last[0].rotate)) if last else None
             self.page.mark("pin", held + shift, 0.03 * self._extent())
@@ -221,12 +226,21 @@ class Editing:
 
     def _above(self) -> tuple[float, float, float]:
         """A place for something new: over everything."""
-        x = self._geometry().placed
+        x = self._seen()
         middle = 0.5 * (x.min(axis=0) + x.max(axis=0))
         return float(middle[0]), float(middle[1]), float(x[:, 2].max() + 0.3 * self._extent())
 
     def _extent(self) -> float:
-        return max(float(np.ptp(self._geometry().placed, axis=0).max()), 1e-3)
+        return max(float(np.ptp(self._seen(), axis=0).max()), 1e-3)
+
+    def _seen(self) -> Floats:
+        """Where everything is [m], (n, 3), as far as that is known: an edited scene need not be one that can be."""
+        if self.view.levels:
+            return self.view.levels[min(self.view.levels)].x.astype(np.float64)
+        try:
+            return self._geometry().placed
+        except SceneError:
+            return np.array([[-0.5, -0.5, 0.0], [0.5, 0.5, 1.0]])
 
     # --- what is chosen -----------------------------------------------------------------------------------------------
 

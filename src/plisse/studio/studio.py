@@ -98,11 +98,12 @@ class Studio:
         places = (self, self.editing, self.looking, self.files)
         handler = next(found for place in places if (found := getattr(place, f"on_{name}", None)))
         try:
-            handler(*values)
-        except SceneError as error:
-            self.page.show_refusal(str(error))
-            if not self.editing.dragging:
-                self.editing.show_place()
+            try:
+                handler(*values)
+            except SceneError as error:
+                self.page.show_refusal(str(error))
+                if not self.editing.dragging:
+                    self.editing.show_place()
         except Exception as error:  # a defect of ours must not end the session
             traceback.print_exc(file=said)
             self.page.tell(f"That went wrong inside the studio ({error}).", bad=True)
