@@ -1,5 +1,7 @@
 """The studio in a browser, as a new user would use it: headless Chromium against the running server."""
 
+import base64
+import io
 import json
 import shutil
 import threading
@@ -18,13 +20,27 @@ from plisse.studio.places import matrix_of
 
 from .test_work import SCENE
 
-pytestmark = pytest.mark.slow
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 FLAGS = [
     "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-quic",
     "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-PATIENCE = 180.0  # seconds: software draws a frame in a second or more
+PATIENCE = 240.0  # seconds: software draws a frame in a second or more
+FILM_RATE, FILM_SPEED = 8, 6.0  # frames a second, and how much faster than it was
+TABLE: dict[str, Any] = {
+    "name": "table",
+    "shell": [
+        {"name": "cloth", "shape": "grid", "width": 1.2, "height": 1.2, "vertices": 300, "material": "cotton",
+         "rest_on": "table"}
+    ],
+    "collider": [
+        {"name": "table", "shape": "can", "radius": 0.4, "height": 0.04, "rounding": 0.01, "vertices": 800,
+         "translate": [0.0, 0.0, 0.7]},
+        {"name": "floor", "shape": "floor", "height": 0.0},
+    ],
+    "contact": {"friction": 0.4},
+    "hierarchy": {"levels": 3},
+}  # fmt: skip
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed: pip install playwright")
 pytest.importorskip("viser", reason="the extra plisse[studio] is not installed")
@@ -34,142 +50,232 @@ if CHROMIUM is None:
 from plisse.studio.studio import Studio  # noqa: E402
 
 
-def wait(what: Callable[[], Any], why: str) -> Any:
-    end = time.monotonic() + PATIENCE
-    while not (found := what()):
-        assert time.monotonic() < end, f"waited in vain for {why}"
-        time.sleep(0.1)
-    return found
+class Story:
+    """A studio, a browser that shows it, and a film of what is seen."""
+
+    def __init__(self, folder: Path, table: dict[str, Any], playwright: Any, *, size: tuple[int, int]) -> None:
+        (folder / "tiny.toml").write_text(write_table(table))
+        self.folder = folder
+        self.studio = Studio(folder / "tiny.toml", host="127.0.0.1", port=0, threads=1)
+        self.thread = threading.Thread(target=self.studio.run, daemon=True)
+        self.thread.start()
+        self.browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        self.page = self.browser.new_page(viewport={"width": size[0], "height": size[1]})
+        self.page.set_default_timeout(1e3 * PATIENCE)
+        self.frames: list[tuple[float, bytes]] = []
+        self.page.goto(self.studio.address)
+        assert "token" not in self.page.url
+        self.wait(lambda: self.studio.page._server.get_clients(), "the page to connect")
+        for close in self.page.get_by_role("button", name="Close").all():  # that there is no graphics card is known
+            close.click()
+
+    def film(self) -> None:
+        """Begins to take what is seen."""
+        session = self.page.context.new_cdp_session(self.page)
+
+        def take(event: Any) -> None:
+            self.frames.append((time.monotonic(), base64.b64decode(event["data"])))
+            session.send("Page.screencastFrameAck", {"sessionId": event["sessionId"]})
+
+        session.on("Page.screencastFrame", take)
+        session.send("Page.startScreencast", {"format": "jpeg", "quality": 80, "everyNthFrame": 1})
+
+    def write_film(self, path: Path) -> None:
+        imageio = pytest.importorskip("imageio_ffmpeg", reason="the extra plisse[video] is not installed")
+        from PIL import Image
+
+        began, end = self.frames[0][0], self.frames[-1][0]
+        times = np.array([at for at, _ in self.frames])
+        shown = [
+            int(np.searchsorted(times, t, side="right")) - 1 for t in np.arange(began, end, FILM_SPEED / FILM_RATE)
+        ]
+        pictures = [np.asarray(Image.open(io.BytesIO(self.frames[k][1])).convert("RGB")) for k in shown]
+        height, width = (size // 2 * 2 for size in pictures[0].shape[:2])
+        writer = imageio.write_frames(
+            str(path), (width, height), fps=FILM_RATE, codec="libvpx-vp9", quality=None, macro_block_size=2,
+            output_params=["-crf", "40", "-b:v", "0", "-pix_fmt", "yuv420p"],
+        )  # fmt: skip
+        writer.send(None)
+        for picture in pictures:
+            writer.send(np.ascontiguousarray(picture[:height, :width]).tobytes())
+        writer.close()
+
+    def close(self) -> None:
+        self.browser.close()
+        self.studio.post("stop")
+        self.thread.join(30)
+        self.studio.close()
+        assert not self.studio.link.process.is_alive() and not self.studio.folder.exists()
+
+    def picture(self, name: str) -> None:
+        self.pause(3.0)  # software needs a moment until what was sent is seen
+        self.page.screenshot(path=self.folder / f"{name}.png", timeout=1e3 * PATIENCE)
+
+    def pause(self, seconds: float) -> None:
+        self.page.wait_for_timeout(1e3 * seconds)
+
+    def wait(self, what: Callable[[], Any], why: str) -> Any:
+        end = time.monotonic() + PATIENCE
+        while not (found := what()):
+            assert time.monotonic() < end, f"waited in vain for {why}"
+            self.pause(0.1)
+        return found
+
+    def screen(self, point: Any) -> tuple[float, float]:
+        """Where the page shows a point [m], in pixels."""
+        (client,) = self.studio.page._server.get_clients().values()
+        camera = client.camera
+        seen = (np.asarray(point) - camera.position) @ matrix_of(camera.wxyz)
+        half = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
+        return (
+            0.5 * camera.image_width + half * seen[0] / seen[2],
+            0.5 * camera.image_height + half * seen[1] / seen[2],
+        )
+
+    def select(self, part: str) -> None:
+        titles = self.studio.editing._titles()
+        self.choose("part", part)
+        self.wait(lambda: self.studio.editing.chosen == titles[part], f"{part} to be chosen")
+
+    def choose(self, label: str, option: str) -> None:
+        """An option of a drop-down."""
+        self.page.get_by_label(label, exact=True).first.click()
+        self.page.get_by_role("option", name=option, exact=True).first.click()
+
+    def press(self, text: str) -> None:
+        self.page.get_by_text(text, exact=True).first.click()
+
+    def drag(self, *, pause: float) -> None:
+        """Takes the gizmo by its arrow along x, and pulls it to about twice its length."""
+        mouse, at = self.page.mouse, self.studio.document.scene.colliders[0].translate
+        size = 0.35 * self.studio.editing._extent()
+        (x0, y0), (x1, y1) = (self.screen([at[0] + k * size, at[1], at[2]]) for k in (0.85, 1.2))
+        mouse.move(x0 - 3.0, y0)
+        self.pause(pause)
+        mouse.move(x0, y0)
+        self.pause(2.0 * pause)
+        mouse.down()
+        self.pause(pause)
+        for part in np.linspace(0.2, 1.0, 5):
+            mouse.move(x0 + part * (x1 - x0), y0 + part * (y1 - y0))
+            self.pause(pause)
+        mouse.up()
+        self.wait(lambda: not self.studio.editing.dragging, "the end of the drag")
+
+    def drag_collider(self, name: str, *, pause: float) -> float:
+        """Drags the first collider by its gizmo; how far along x it is moved [m]."""
+        before = self.studio.document.scene.colliders[0].translate[0]
+        self.select(name)
+        for _ in range(6):  # the gizmo may not be drawn yet
+            self.pause(2.0 * pause)
+            self.drag(pause=pause)
+            moved = self.studio.document.scene.colliders[0].translate[0] - before
+            if moved > 0.02:
+                return float(moved)
+        raise AssertionError(f"{name} was not dragged by its gizmo")
+
+    def hold_vertex(self, vertex: int) -> None:
+        """Pins a vertex of the first shell by a click on it."""
+        shell = self.studio.document.scene.shells[0]
+        self.select(shell.name)
+        self.press("Click")
+        self.pause(2.0)
+        at = self.studio.looking.view.levels[0].x[vertex]
+        self.page.mouse.move(*self.screen(at))
+        self.pause(0.5)
+        self.page.mouse.down()
+        self.pause(0.3)
+        self.page.mouse.up()
+        self.wait(lambda: len(self.studio.document.scene.shells[0].pins) == len(shell.pins) + 1, "a pin")
+
+    def ended(self, level: int) -> bool:
+        known = self.studio.looking.view.levels.get(level)
+        return known is not None and known.ended is not None and known.frame is not None and known.frame.converged
 
 
 @pytest.fixture
-def studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Studio]:
-    (tmp_path / "tiny.toml").write_text(write_table(SCENE | {"contact": {"friction": 0.3}}))
+def browse(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Story]]:
     monkeypatch.chdir(tmp_path)
-    studio = Studio(tmp_path / "tiny.toml", host="127.0.0.1", port=0, threads=1)
-    thread = threading.Thread(target=studio.run, daemon=True)
-    thread.start()
-    yield studio
-    studio.post("stop")
-    thread.join(30)
-    studio.close()
-    assert not studio.link.process.is_alive() and not studio.folder.exists()
-
-
-@pytest.fixture
-def page(studio: Studio) -> Iterator[Any]:
+    open_ = list[Story]()
     with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1000, "height": 640})
-        page.set_default_timeout(1e3 * PATIENCE)
-        page.goto(studio.address)
-        assert "token" not in page.url
-        wait(lambda: studio.page._server.get_clients(), "the page to connect")
-        yield page
-        browser.close()
+
+        def begin(table: dict[str, Any], **says: Any) -> Story:
+            open_.append(Story(tmp_path, table, playwright, **says))
+            return open_[0]
+
+        yield begin
+        for story in open_:
+            story.close()
 
 
-def screen_of(studio: Studio, point: Any) -> tuple[float, float]:
-    """Where the page shows a point [m], in pixels."""
-    (client,) = studio.page._server.get_clients().values()
-    camera = client.camera
-    seen = (np.asarray(point) - camera.position) @ matrix_of(camera.wxyz)
-    half = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
-    return (
-        0.5 * camera.image_width + half * seen[0] / seen[2],
-        0.5 * camera.image_height + half * seen[1] / seen[2],
-    )
+def test_a_collider_is_dragged_in_the_browser_and_the_scene_is_saved(browse: Callable[..., Story]) -> None:
+    story = browse(SCENE | {"contact": {"friction": 0.3}}, size=(760, 420))
+    story.wait(lambda: story.ended(0), "the preview")
+    story.drag_collider("ball", pause=0.15)
+    story.wait(lambda: story.ended(1), "level 1")
+    story.press("File")
+    story.press("Save scene")
+    story.wait((story.folder / "tiny-studio.toml").exists, "the saved scene")
+    assert main(["check", str(story.folder / "tiny-studio.toml")]) == 0
 
 
-def drag(studio: Studio, page: Any) -> None:
-    """Takes the gizmo by its arrow along x, and pulls it to about twice its length."""
-    time.sleep(3.0)
-    size = 0.35 * studio.editing._extent()
-    (x0, y0), (x1, y1) = (screen_of(studio, [k * size, 0.0, 0.0]) for k in (0.85, 1.4))
-    page.mouse.move(x0 - 3.0, y0)
-    time.sleep(1.0)
-    page.mouse.move(x0, y0)
-    time.sleep(2.0)
-    page.mouse.down()
-    time.sleep(1.0)
-    for part in np.linspace(0.2, 1.0, 5):
-        page.mouse.move(x0 + part * (x1 - x0), y0 + part * (y1 - y0))
-        time.sleep(0.7)
-    page.mouse.up()
-    time.sleep(1.0)
-
-
-def choose(page: Any, label: str, option: str) -> None:
-    """An option of a drop-down."""
-    page.get_by_label(label, exact=True).first.click()
-    page.get_by_role("option", name=option, exact=True).first.click()
-
-
-def level_ended(studio: Studio, level: int) -> Any:
-    known = studio.looking.view.levels.get(level)
-    return known is not None and known.ended is not None and known.frame is not None and known.frame.converged
-
-
-def test_from_a_scene_to_an_exported_drape(studio: Studio, page: Any, tmp_path: Path) -> None:
-    wait(lambda: level_ended(studio, 0), "the preview")
-    # the ball is dragged by its gizmo
-    choose(page, "part", "ball")
-    wait(lambda: studio.editing.chosen == ("collider", 0), "the ball to be chosen")
-    for _ in range(5):  # it may not be drawn yet
-        drag(studio, page)
-        if studio.document.scene.colliders[0].translate[0] > 0.02:
-            break
-    else:
-        raise AssertionError("the ball was not dragged by its gizmo")
-    wait(lambda: not studio.editing.dragging, "the end of the drag")
-    dragged = studio.document.scene.colliders[0].translate
+@pytest.mark.slow
+def test_from_a_scene_to_an_exported_drape(browse: Callable[..., Story]) -> None:
+    story = browse(TABLE, size=(1000, 640))
+    studio, document, folder = story.studio, story.studio.document, story.folder
+    story.film()
+    story.wait(lambda: story.ended(0), "the preview")
+    # the table is dragged by its gizmo
+    story.drag_collider("table", pause=1.0)
+    dragged = document.scene.colliders[0].translate
+    story.picture("studio-drag")
     # while the preview follows, another fabric
-    choose(page, "part", "cloth")
-    wait(lambda: studio.editing.chosen == ("shell", 0), "the cloth to be chosen")
-    choose(page, "fabric", "silk")
-    wait(lambda: studio.document.scene.shells[0].material.name == "silk", "silk")
-    wait(lambda: level_ended(studio, 1), "level 1")
-    # two vertices are held where they are
-    for number, vertex in enumerate((24, 25)):
-        choose(page, "part", "cloth")
-        wait(lambda: studio.editing.chosen == ("shell", 0), "the cloth to be chosen")
-        page.get_by_text("Click", exact=True).click()
-        time.sleep(2.0)
-        at = studio.looking.view.levels[0].x[vertex]
-        page.mouse.move(*screen_of(studio, at))
-        time.sleep(0.5)
-        page.mouse.down()
-        time.sleep(0.3)
-        page.mouse.up()
-        wait(lambda count=number + 1: len(studio.document.scene.shells[0].pins) == count, "a pin")
+    story.select("cloth")
+    story.choose("fabric", "silk")
+    story.wait(lambda: document.scene.shells[0].material.name == "silk", "silk")
+    # two corners are held where they are
+    level = studio.looking.view.levels[0]
+    corners = [int(level.x[:, :2].dot(way).argmax()) for way in ((1.0, -1.0), (-1.0, -1.0)) if len(level.x)]
+    assert max(corners) < level.stage.parts[0].last
+    for corner in corners:
+        story.hold_vertex(corner)
     assert studio.editing.chosen == ("shell", 0, "pin", 1)
-    page.screenshot(path=tmp_path / "pins.png", timeout=1e3 * PATIENCE)
-    wait(lambda: level_ended(studio, 1), "level 1 with pins")
-    choose(page, "part", "cloth")
-    # a touch goes back to the preview, and undo takes it back
-    choose(page, "fabric", "denim")
-    wait(lambda: studio.document.scene.shells[0].material.name == "denim", "denim")
-    page.get_by_text("Undo", exact=True).click()
-    wait(lambda: studio.document.scene.shells[0].material.name == "silk", "the last change to be taken back")
-    assert studio.document.scene.colliders[0].translate == dragged
+    story.picture("studio-pins")
+    # it is refined by itself, and a touch goes back to the preview at once
+    story.wait(lambda: story.ended(1), "level 1 with pins")
+    story.wait(lambda: studio.looking.view.newest == 2, "level 2 to begin")
+    story.select("cloth")
+    story.choose("fabric", "denim")
+    story.wait(lambda: studio.looking.view.newest == 0, "the preview to be back")
+    assert document.scene.shells[0].material.name == "denim"
+    story.press("Undo")
+    story.wait(lambda: document.scene.shells[0].material.name == "silk", "the last change to be taken back")
+    assert document.scene.colliders[0].translate == dragged
+    story.wait(lambda: story.ended(2), "level 2")
+    story.picture("studio")
     # two levels beside each other
-    wait(lambda: level_ended(studio, 1), "level 1 once more")
-    page.get_by_text("Levels", exact=True).click()
-    choose(page, "compare with", "level 0")
-    wait(lambda: studio.looking.view.beside == 0, "two levels beside each other")
-    choose(page, "compare with", "nothing")
-    choose(page, "map", "strain")
-    wait(lambda: studio.looking.view.map is not None, "the map of strain")
-    page.screenshot(path=tmp_path / "strain.png", timeout=1e3 * PATIENCE)
+    story.press("Levels")
+    story.choose("compare with", "level 0")
+    story.wait(lambda: studio.looking.view.beside == 0, "two levels beside each other")
+    story.picture("studio-compare")
+    story.choose("compare with", "nothing")
+    story.choose("map", "strain")
+    story.wait(lambda: studio.looking.view.map is not None, "the map of strain")
+    story.picture("studio-strain")
     # it leaves
-    page.get_by_text("File", exact=True).click()
-    page.get_by_text("Save scene", exact=True).click()
-    saved = tmp_path / "tiny-studio.toml"
-    wait(saved.exists, "the saved scene")
-    page.get_by_text("Export", exact=True).click()
-    wait((tmp_path / "tiny-studio.usdc").exists, "the export")
+    story.press("File")
+    story.press("Save scene")
+    saved = folder / "tiny-studio.toml"
+    story.wait(saved.exists, "the saved scene")
+    story.press("Export")
+    story.wait((folder / "tiny-studio.usdc").exists, "the export")
+    story.picture("studio-file")
+    story.write_film(folder / "studio.webm")
+    # the command line finds the same equilibrium of the saved scene, from where the studio left it
+    shown = RunStore(studio.folder).read_checkpoint(0)
+    assert shown is not None
     assert main(["check", str(saved)]) == 0
-    assert main(["run", str(saved), "--out", str(tmp_path / "run"), "--threads", "1", "--quiet"]) == 0
-    report = json.loads((tmp_path / "run" / "report.json").read_text())
+    assert main(["run", str(saved), "--out", str(folder / "run"), "--threads", "1", "--quiet"]) == 0
+    report = json.loads((folder / "run" / "report.json").read_text())
     assert all(level["converged"] and not level["intersections"] for level in report["levels"])
-    assert RunStore(tmp_path / "run").read_scene().colliders[0].translate == pytest.approx(dragged)
+    assert RunStore(folder / "run").read_scene().colliders[0].translate == pytest.approx(dragged)

@@ -13,8 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plisse.contact.check import Detector
-from plisse.core.mesh import Mesh, concatenate
 from plisse.export import export_run
 from plisse.loading.scene_file import load_scene
 from plisse.progressive.session import Session
@@ -279,32 +277,3 @@ def test_a_motion_leaves_its_frames_for_the_timeline(talk: Talk, tmp_path: Path)
         last = [word for word in said if isinstance(word, Frame) and word.level == level][-1]
         assert store.frames(level) == [0, 1, 2, 3, 4, 5] and last.step == 5
         np.testing.assert_array_equal(store.read_frame(level, 5).astype(np.float32), last.x)
-
-
-def test_random_touches_at_random_moments(talk: Talk) -> None:
-    """Every state that is shown, also on the way, is free of intersections, by the independent detector."""
-    rng = np.random.default_rng(7)
-    talk.say(Change(0, scene()))
-    detectors: dict[int, Detector] = {}
-    shown: list[Frame] = []
-
-    def look(words: list[Any]) -> None:
-        for word in words:
-            if isinstance(word, Shown):
-                parts = word.stage.parts
-                whole, _ = concatenate([Mesh(word.x[p.first : p.last].astype(float), p.triangles) for p in parts])
-                detectors[word.level] = Detector(whole.X, whole.edges, whole.triangles, parts[0].last)
-            elif isinstance(word, Frame):
-                shown.append(word)
-                assert detectors[word.level].count(word.x.astype(float)) == 0
-
-    x = 0.0
-    for number in range(1, 21):
-        for _ in range(int(rng.integers(1, 4))):
-            look(talk.until(Frame))
-        x += float(rng.uniform(-0.02, 0.02))
-        talk.say(Change(number, moved(x)))
-    said = talk.until(Resting)
-    look(said)
-    assert [word.number for word in said if isinstance(word, Taken)][-1] == 20
-    assert len(shown) > 50 and {word.level for word in shown} == {0, 1}

@@ -21,13 +21,14 @@ from plisse.core.version import __version__
 if TYPE_CHECKING:
     from plisse.progressive.report import LevelReport, Report
 
-BENCHES = ("newton", "contact", "drop", "start", "pcs", "psq", "pd", "rest", "hierarchy", "cusick", "export")
+BENCHES = ("newton", "contact", "drop", "start", "pcs", "psq", "pd", "rest", "hierarchy", "cusick", "export", "studio")
 PARTS = {
     "pcs": ("speed-93k", "speed-371k", "preview", "interruption", "levels"),
     "psq": ("can", "mat", "starts", "agreement", "levels", "maps", "equilibrium", "locking", "plate"),
     "pd": "speed levels consistency pull continuity stability parallel outcomes proxies".split(),
     "rest": ("scenes", "saddles", "scales", "buckling", "speed"),
     "hierarchy": ("speed", "maps", "approximation", "prediction"),
+    "studio": ("idle", "refining", "frames", "memory"),
 }
 
 

@@ -34,7 +34,7 @@ class Session:
     work, and every state that was reached is still in `grid`. load: finds the surfaces of a changed scene. extra: makes
     a user's own potentials for each level's problem. begin: the step at which a motion begins with the grid's state of
     its first level, and on finer levels with the safe expansion of the level below; None where all begin as the scene
-    says.
+    says. interactive: it is changed again and again, and what level 0's solver knows is worth keeping.
     """
 
     def __init__(
@@ -45,16 +45,19 @@ class Session:
         threads: int = 1,
         load: Callable[[Scene], Geometry] | None = None,
         extra: Extra | None = None,
+        interactive: bool = False,
     ) -> None:
         self.ladder = Ladder.of(scene, geometry, extra=extra)
-        self.threads, self._load = threads, load
+        self.threads, self._load, self._interactive = threads, load, interactive
         self.grid = _empty_grid(self.ladder)
         self.begin: int | None = None
         self.newton: Newton
         self.clock: Clock
         self.problem: SceneProblem | None = None  # of the level at work
         self._listeners: list[Listener] = []
-        self._renew_solver()
+        self._changed: SceneProblem | None = None  # level 0's of the last change
+        self._coarse: tuple[object, Newton] | None = None  # level 0's solver, and what it was asked for
+        self._renew_solver(0)
 
     @property
     def scene(self) -> Scene:
@@ -143,7 +146,7 @@ class Session:
         """
         if self._load is None:
             raise SceneError("This session cannot load the surfaces of another scene: open it with a folder.")
-        state = self._changeable(scene, step)
+        state, made = self._changeable(scene, step), None
         ladder = self.ladder.changed(scene, self._load(scene))
         before, after = (lay_out_scene(each.scene, each.geometry(0)) for each in (self.ladder, ladder))
         if _differ_in_names_only(self.scene, scene):
@@ -160,7 +163,7 @@ class Session:
 
         if state is not None:
             present = relaid(state)
-            problem = ladder.problem(0, start=present.x)
+            made = problem = ladder.problem(0, start=present.x)
             if after.names != before.names or after.sizes != before.sizes:
                 check_start(problem, present=True)
             problem.check_distances()
@@ -170,7 +173,7 @@ class Session:
                 if old.step < state.step:
                     grid.put(relaid(old))
             grid.put(present)
-        self.ladder, self.grid = ladder, grid
+        self.ladder, self.grid, self._changed = ladder, grid, made
         self.begin = state.step if moves and state is not None else None
         self._tell(Changed(scene))
 
@@ -199,13 +202,18 @@ class Session:
             raise SceneError(f"There is no level {level}: the scene has levels 0 to {self.finest}.")
         return level
 
-    def _renew_solver(self) -> None:
-        solver = self.scene.solver
-        self.newton = make_newton(solver.linear, precision=solver.precision, threads=self.threads)
+    def _renew_solver(self, level: int) -> None:
+        asked, keeps = (self.scene.solver.linear, self.scene.solver.precision), self._interactive and level == 0
         self.clock = Clock()
+        if keeps and self._coarse is not None and self._coarse[0] == asked:
+            self.newton = self._coarse[1]
+            return
+        self.newton = make_newton(asked[0], precision=asked[1], threads=self.threads, lasting=keeps)
+        if keeps:
+            self._coarse = asked, self.newton
 
     def _open(self, level: int) -> None:
-        self._renew_solver()
+        self._renew_solver(level)
         self._tell(LevelOpened(level))
 
     def _driven(self, states: Generator[State]) -> Iterator[State]:
@@ -247,7 +255,9 @@ class Session:
     def _settle(self, level: int, rest: float | None, tol: float | None) -> Generator[State]:
         self._open(level)
         start = self.grid.last(level)
-        problem = self.ladder.problem(level, start=None if start is None else start.x)
+        problem, self._changed = self._changed, None
+        if problem is None or level > 0 or start is None or not np.array_equal(problem.x0, start.x):
+            problem = self.ladder.problem(level, start=None if start is None else start.x)
         if start is not None:
             x = yield from self._relieve(problem, start)
             if x is not start.x:

@@ -242,7 +242,7 @@ def _bring(
         before, weak = x, False
         shape = Rigidity(links, step.x_target, STIFF * pull.kappa)
         both = Sum([*objective.parts, pull, shape], objective.clock)
-        for iterate in newton.iterate(
+        for iterate in newton.aside.iterate(
             both, x, problem.free | scripted, stop=stop, max_iterations=max_iterations - used
         ):
             x, used = iterate.x, used + 1

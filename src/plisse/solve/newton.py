@@ -60,11 +60,13 @@ class Iterate:
 class Newton:
     """Newton's method; keeps the sparsity pattern and its symbolic factorisation between solves.
 
-    `analyses` and `factorisations` count the symbolic and the numeric ones.
+    `analyses` and `factorisations` count the symbolic and the numeric ones. lasting: a pattern is kept as
+    long as it holds all stencils, also where their arrays are made anew. aside: what a step takes for other unknowns.
     """
 
-    def __init__(self, solver: LinearSolver) -> None:
-        self._solver = solver
+    def __init__(self, solver: LinearSolver, *, lasting: bool = False, aside: Newton | None = None) -> None:
+        self._solver, self._lasting = solver, lasting
+        self.aside = self if aside is None else aside
         self._pattern: Pattern | None = None
         self._analysed: Pattern | None = None
         self._fixed: tuple[Ints, ...] = ()
@@ -191,7 +193,7 @@ class Newton:
 
     def _assemble(self, objective: Sum, hessian: Hessian, x: Floats, free: Bools, *, once: bool) -> Floats:
         fixed = _distinct(objective.stencils())
-        same = len(fixed) == len(self._fixed) and all(a is b for a, b in zip(fixed, self._fixed, strict=True))
+        same = len(fixed) == len(self._fixed) and all(map(self._is_same, fixed, self._fixed))
         if self._base is None or not same or not np.array_equal(self._base.free, free):
             self._base, self._fixed, self._mark = Pattern.of(free, fixed), fixed, ""
             self._pattern = self._base
@@ -203,6 +205,9 @@ class Newton:
             values = self._pattern.assemble(hessian, fixed=fixed)
             assert values is not None
         return values
+
+    def _is_same(self, nodes: Ints, known: Ints) -> bool:
+        return nodes is known or (self._lasting and np.array_equal(nodes, known))
 
     @property
     def unknowns(self) -> Ints:
@@ -274,9 +279,18 @@ def search(objective: Sum, x: Floats, p: Floats, value: float, step: float) -> T
     return None
 
 
-def make_newton(linear: str = "auto", *, precision: str = "auto", threads: int = 1) -> Newton:
-    """Newton's method on the named linear solver; linear and precision: as in a scene's [solver]."""
-    return Newton(make_solver(linear, precision=precision, threads=threads))
+def make_newton(
+    linear: str = "auto", *, precision: str = "auto", threads: int = 1, lasting: bool = False
+) -> Newton:  # fmt: skip
+    """Newton's method on the named linear solver; linear and precision: as in a scene's [solver].
+
+    lasting: for whoever comes back to the same vertices again and again; takes the memory of two.
+    """
+
+    def solver() -> LinearSolver:
+        return make_solver(linear, precision=precision, threads=threads)
+
+    return Newton(solver(), lasting=lasting, aside=Newton(solver(), lasting=True) if lasting else None)
 
 
 def _distinct(stencils: Sequence[Ints]) -> tuple[Ints, ...]:

@@ -27,6 +27,7 @@ MOST_BACK = 200  # changes that can be undone
 SHORT = {"material": "preset", "pressure": "value", "start": "run"}
 # of a shell: where it starts, which a state that was reached does not follow
 STARTS = {"translate", "rotate", "rest_on", "drop_height", "start", "velocity", "spin"}
+FILES = {"file", "sequence", "rest", "ids", "run", "start"}  # keys that may name a file or a folder
 # parts of a body, and what a new one of them says
 PARTS: dict[str, Table] = {
     "pin": {"corners": True},
@@ -42,6 +43,7 @@ SHAPES: dict[str, Table] = {
     "floor": {"shape": "floor"},
 }
 SHELLS = ("cloth", "disc")
+FROM_FILE = "file as "  # and "shell" or "collider", and the file's name
 DEFAULT: Table = {
     "name": "studio",
     "shell": [
@@ -71,13 +73,19 @@ class Version:
 
 
 class Document:
-    """A scene with its history. base: the folder in which its mesh files are looked up."""
+    """A scene with its history. base: the folder in which its mesh files are looked up.
 
-    def __init__(self, table: Mapping[str, Any], base: Path, *, name: str = "studio") -> None:
+    trusted: the scene was named on the command line, and may say files outside of that folder. Who edits may not.
+    """
+
+    def __init__(
+        self, table: Mapping[str, Any], base: Path, *, name: str = "studio", trusted: bool = False
+    ) -> None:  # fmt: skip
         self.base, self.name = base, name
         self._past: list[Version] = []
         self._future: list[Version] = []
         fresh = deepcopy(dict(table))
+        self._given = set(_named_files(fresh)) if trusted else set[str]()
         self.now = Version(fresh, self._check(fresh), "open")
 
     @property
@@ -89,6 +97,11 @@ class Document:
         return self.now.scene
 
     def _check(self, table: Table) -> Scene:
+        for name in _named_files(table):
+            if name not in self._given and not (self.base / name).resolve().is_relative_to(self.base.resolve()):
+                raise SceneError(
+                    f'"{name}" is outside of the scene\'s folder, from which alone the studio reads: copy it there.'
+                )
         return scene_from_dict({"name": self.name} | table, self.base)
 
     # --- changes ------------------------------------------------------------------------------------------------------
@@ -151,6 +164,10 @@ class Document:
             made = {"name": self._fresh_name(kind)} | made
             if kind != "floor":
                 made |= {"translate": [round(x, 4) for x in at]}
+        elif kind.startswith(FROM_FILE):
+            key, _, file = kind.removeprefix(FROM_FILE).partition(" ")
+            made = {"name": self._fresh_name(Path(file).stem), "file": file}
+            made |= {"translate": [round(x, 4) for x in at]}
         else:
             raise SceneError(f'There is no "{kind}" to add: choose from {", ".join([*SHAPES, *PARTS])}.')
         listed = find(self.table, owner).get(key, []) if owner else self.table.get(key, [])
@@ -298,18 +315,18 @@ class Document:
         return path
 
 
-def open_document(source: Path | None) -> Document:
-    """The document of a scene file or of a run folder, or of a small scene to begin with."""
+def open_document(source: Path | None, *, trusted: bool = True) -> Document:
+    """The document of a scene file or of a run folder, or of a small scene to begin with; see Document."""
     if source is None:
         return Document(DEFAULT, Path.cwd())
     if not RunStore(source).exists:
         with inside(str(source)):
-            return Document(read_table(source), source.parent, name=source.stem)
+            return Document(read_table(source), source.parent, name=source.stem, trusted=trusted)
     store = RunStore(source)
     spec, table = store.read_spec(), store.read_json("scene.json")
     # what the run's scene left open is left open here as well
     table["contact"] = {key: value for key, value in table.get("contact", {}).items() if key not in spec.open}
-    return Document(table, Path(spec.base or source), name=source.name)
+    return Document(table, Path(spec.base or source), name=source.name, trusted=trusted)
 
 
 def check_name(name: str, suffix: str) -> str:
@@ -340,6 +357,18 @@ def put(table: Table, path: Path_, value: Any) -> None:
         place.pop(path[-1], None)
     else:
         place[path[-1]] = value
+
+
+def _named_files(table: Any) -> Iterator[str]:
+    """Files and folders that a scene's tables name."""
+    if isinstance(table, dict):
+        for key, value in table.items():
+            if key in FILES and isinstance(value, str):
+                yield value
+            yield from _named_files(value)
+    elif isinstance(table, list):
+        for value in table:
+            yield from _named_files(value)
 
 
 def _starts(path: Path_) -> bool:

@@ -12,7 +12,8 @@ from plisse.core.arrays import Floats
 from plisse.core.errors import SceneError
 from plisse.loading.geometry import load_geometry
 from plisse.scene.geometry import Geometry
-from plisse.studio.document import PARTS, SHAPES, Document, Path_, Table, Version, find, put
+from plisse.studio.document import FROM_FILE, PARTS, SHAPES, Document, Path_, Table, Version, find, put
+from plisse.studio.files import list_meshes
 from plisse.studio.form import Field, make_form, settings
 from plisse.studio.places import angles_of, frame, meet, wxyz_of
 from plisse.studio.view import View
@@ -80,8 +81,8 @@ class Editing:
         self.show_place()
 
     def on_add(self, kind: str) -> None:
-        if kind in (*SHAPES, *PARTS):
-            place = self.document.add(kind, owner=() if kind in SHAPES else self.chosen, at=self._above())
+        if kind in (*SHAPES, *PARTS, *self._files()):
+            place = self.document.add(kind, owner=self.chosen if kind in PARTS else (), at=self._above())
             self.choose(place)
             self.changed(self.document.now)
 
@@ -137,7 +138,12 @@ class Editing:
             return
         size = 0.35 * self._extent()
         if pin is not None:
-            held, last = self._held(pin), scene.shells[int(pin[1])].pins[int(pin[3])].motion[-1:]
+            try:
+                held = self._held(pin)
+            except SceneError:  # it selects nothing, which the process says
+                self.page.show_gizmo(path, None)
+                return
+            last = scene.shells[int(pin[1])].pins[int(pin[3])].motion[-1:]
             shift = np.array(last[0].translate) if last else np.zeros(3)
             turn = wxyz_of(np.array(last[0].rotate)) if last else None
             self.page.mark("pin", held + shift, 0.03 * self._extent())
@@ -220,12 +226,21 @@ class Editing:
 
     def _above(self) -> tuple[float, float, float]:
         """A place for something new: over everything."""
-        x = self._geometry().placed
+        x = self._seen()
         middle = 0.5 * (x.min(axis=0) + x.max(axis=0))
         return float(middle[0]), float(middle[1]), float(x[:, 2].max() + 0.3 * self._extent())
 
     def _extent(self) -> float:
-        return max(float(np.ptp(self._geometry().placed, axis=0).max()), 1e-3)
+        return max(float(np.ptp(self._seen(), axis=0).max()), 1e-3)
+
+    def _seen(self) -> Floats:
+        """Where everything is [m], (n, 3), as far as that is known: an edited scene need not be one that can be."""
+        if self.view.levels:
+            return self.view.levels[min(self.view.levels)].x.astype(np.float64)
+        try:
+            return self._geometry().placed
+        except SceneError:
+            return np.array([[-0.5, -0.5, 0.0], [0.5, 0.5, 1.0]])
 
     # --- what is chosen -----------------------------------------------------------------------------------------------
 
@@ -240,6 +255,15 @@ class Editing:
             above = [self.document.title(path[:k]) for k in range(2, len(path), 2)]
             out[" › ".join([*above, title])] = path
         return out | {f"[{key}]": (key,) for key in settings()}
+
+    def _files(self) -> list[str]:
+        """Mesh files of the folder, as what can be added."""
+        return [
+            f"{FROM_FILE}{kind} {name}" for name in list_meshes(self.document.base) for kind in ("collider", "shell")
+        ]
+
+    def on_select_again(self) -> None:
+        self.show_place()
 
     def choose(self, path: Path_) -> None:
         """What the form and the gizmo are of; what is there no more gives way to what it was a part of."""
@@ -258,7 +282,7 @@ class Editing:
         elif len(self.chosen) == 4 and self.chosen[2] == "pin":
             owns = ["motion"]
         name = self.document.title(self.chosen) if self._is_body else None
-        self.page.show_tree(list(titles), title, addable=[*owns, *SHAPES], name=name)
+        self.page.show_tree(list(titles), title, addable=[*owns, *SHAPES, *self._files()], name=name)
         self.page.allow_picks(self._is_body and self.chosen[0] == "shell")
         self.page.show_form(make_form(self.document, self.chosen))
         self._show_gizmo()

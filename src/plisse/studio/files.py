@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import secrets
 import shlex
 import subprocess
 import sys
 import threading
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from plisse.core.errors import SceneError
 from plisse.export import FORMATS
+from plisse.meshes.surfaces import READERS
 from plisse.runs.recording import open_recording
 from plisse.studio.document import Document, Version, check_name, open_document
 from plisse.studio.view import View
@@ -20,6 +23,18 @@ if TYPE_CHECKING:
     from plisse.studio.page import Page
 
 MOST_LISTED = 200
+MESHES = tuple(READERS)
+UPLOADABLE = (".toml", *MESHES)
+MOST_SCENE = 1_000_000  # bytes of a scene that is uploaded
+MOST_MEMORY = 4_000_000_000  # bytes that a process may take which looks at an uploaded file
+MOST_SECONDS = 60.0  # that it may take
+# a file that is uploaded is looked at in a process of its own, which a crafted one can only bring down itself
+LIMITED = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, ({0}, {0}))
+from plisse.cli import main
+sys.exit(main(["check", sys.argv[1]]))
+"""
 MOST_PAGE = 40_000_000  # characters of a web page
 
 
@@ -50,9 +65,49 @@ class Files:
 
     def on_open(self, name: str) -> None:
         if name in list_scenes(self.document.base):
-            fresh = open_document(self.document.base / name)
+            fresh = open_document(self.document.base / name, trusted=False)
             self.document.name = fresh.name
             self._replaced(self.document.replace(fresh.table, f"open {name}"))
+
+    def on_uploaded(self, name: str, content: bytes) -> None:
+        """A scene or a mesh from the user's own machine: looked at first, then put into the folder."""
+        suffix = Path(name).suffix.lower()
+        if suffix not in UPLOADABLE:
+            raise SceneError(f"Only {', '.join(UPLOADABLE)} files can be added to the folder.")
+        path = self.document.base / check_name(name, suffix)
+        self._spare(path)
+        if suffix == ".toml":
+            if len(content) > MOST_SCENE:
+                raise SceneError(
+                    f"A scene has at most {MOST_SCENE / 1e6:.0f} MB; this one has {len(content) / 1e6:.0f}."
+                )
+            Document(read_text(content, name), self.document.base, name=path.stem)
+        fresh = self.document.base / f".plisse-{secrets.token_hex(8)}{suffix}"
+        try:
+            fresh.write_bytes(content)
+        except OSError as error:
+            raise SceneError(f"{path} cannot be written: {error.strerror}.") from None
+        self.page.tell(f"Looking at {path.name} …")
+
+        def look() -> None:
+            said = check_file(fresh).replace(str(fresh), path.name).replace(fresh.name, path.name)
+            self._post("looked_at", fresh, path, said)
+
+        threading.Thread(target=look, daemon=True).start()
+
+    def on_looked_at(self, fresh: Path, path: Path, sentence: str) -> None:
+        try:
+            if sentence:
+                raise SceneError(sentence)
+            self._spare(path)
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
+        self._written.add(path)
+        is_scene = path.suffix == ".toml"
+        self.page.tell(f"Added {path.name}: " + ("open it above." if is_scene else "it is in the list `add`."))
+        self.show()
+        self._post("select_again")
 
     def on_export(self) -> None:
         kind = self.page.format
@@ -115,9 +170,41 @@ def list_scenes(folder: Path) -> list[str]:
         return []
 
 
+def list_meshes(folder: Path) -> list[str]:
+    """Names of the mesh files in a folder."""
+    try:
+        found = (path for path in folder.iterdir() if path.suffix.lower() in MESHES and not path.name.startswith("."))
+        return sorted(path.name for path in found if path.is_file())[:MOST_LISTED]
+    except OSError:
+        return []
+
+
+def read_text(content: bytes, name: str) -> dict[str, Any]:
+    """The tables of an uploaded scene."""
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else str(error).splitlines()[0]
+        raise SceneError(f"{name} is not a scene file ({reason}).") from None
+
+
+def check_file(path: Path) -> str:
+    """What `plisse check` has against a file, in one sentence, or nothing; with little memory and time."""
+    words = [sys.executable, "-c", LIMITED.format(MOST_MEMORY), str(path)]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
+    except subprocess.TimeoutExpired:
+        return f"{path.name} was not read within {MOST_SECONDS:.0f} s: it is too large, or damaged."
+    return _failure(done)
+
+
 def run_command(words: list[str]) -> str:
     """Runs `plisse` with these words; returns what went wrong in one sentence, or nothing."""
     done = subprocess.run([sys.executable, "-m", "plisse.cli", *words], capture_output=True, text=True, check=False)
+    return _failure(done)
+
+
+def _failure(done: subprocess.CompletedProcess[str]) -> str:
     if done.returncode == 0:
         return ""
     said = [line for line in done.stderr.splitlines() if line.strip()]

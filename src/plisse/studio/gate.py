@@ -24,6 +24,7 @@ from websockets import Headers
 from websockets.http11 import Request, Response
 
 from plisse.core.errors import SceneError
+from plisse.studio.intake import MOST_MESSAGE, Checked, Rules
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 CLOSED = "This address is not open: use the one that `plisse studio` printed.\n"
@@ -98,8 +99,9 @@ def reserve(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def guarding(gate: Gate, listener: socket.socket) -> Iterator[Callable[[], bool]]:
-    """A WebSocket server that is made inside has the gate before it and listens where we do.
+def guarding(gate: Gate, listener: socket.socket, rules: Rules) -> Iterator[Callable[[], bool]]:
+    """A WebSocket server that is made inside has the gate before it, hears what `rules` let pass, and listens where we
+    do.
 
     The server has no hook for that: it would choose the next port where one is busy, and let everybody in. What is
     given tells whether the gate was put in its place.
@@ -120,7 +122,8 @@ def guarding(gate: Gate, listener: socket.socket) -> Iterator[Callable[[], bool]
             return Response(status.value, status.phrase, Headers(headers), body)
 
         placed = True
-        return original(handler, sock=listener, process_request=pass_gate, **options)
+        options["max_size"] = MOST_MESSAGE
+        return original(lambda each: handler(Checked(each, rules)), sock=listener, process_request=pass_gate, **options)
 
     websockets.asyncio.server.serve = serve  # type: ignore[assignment,misc]
     try:

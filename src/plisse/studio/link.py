@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,7 +26,10 @@ class Link:
         self._steer = Steer()
         self._number = 0
         self._closing = False
+        self._outbox: queue.SimpleQueue[Word | None] = queue.SimpleQueue()
         self._start()
+        # a process at work listens only between two iterations, and a pipe does not hold much
+        threading.Thread(target=self._send, daemon=True, name="plisse-words").start()
 
     def _start(self) -> None:
         context = get_context("spawn")
@@ -61,10 +67,20 @@ class Link:
         self._say(word)
 
     def _say(self, word: Word) -> None:
-        try:
-            self._words.send(word)
-        except OSError:
-            pass  # it has died, which the listener tells
+        self._outbox.put(word)
+
+    def _send(self) -> None:
+        """Sends what is said; of changes that wait only the last one."""
+        while True:
+            words = [self._outbox.get()]
+            with suppress(queue.Empty):
+                while True:
+                    words.append(self._outbox.get_nowait())
+            for word in thin_out(words):
+                if word is None:
+                    return
+                with suppress(OSError):  # it has died, which the listener tells
+                    self._words.send(word)
 
     def revive(self, table: dict[str, Any]) -> int:
         """Another process, which goes on from the last state that the dead one kept."""
@@ -77,6 +93,7 @@ class Link:
         """Ends the process."""
         self._closing = True
         self._end()
+        self._outbox.put(None)
 
     def _end(self) -> None:
         self._say(Stop())
@@ -88,3 +105,12 @@ class Link:
             self.process.kill()
             self.process.join()
         self._words.close()
+
+
+def thin_out(words: Sequence[Word | None]) -> list[Word | None]:
+    """Without changes that a later one replaces; that begins again where one of them would have."""
+    changes = [word for word in words if isinstance(word, Change)]
+    if len(changes) < 2:
+        return list(words)
+    last = replace(changes[-1], restart=any(change.restart for change in changes))
+    return [last if word is changes[-1] else word for word in words if word not in changes[:-1]]

@@ -49,7 +49,7 @@ class Studio:
             self.folder = self._closing.enter_context(_scratch())
             if source is not None and is_run:
                 shutil.copytree(source, self.folder, dirs_exist_ok=True)
-            self.page = Page(host, port, self.post, names=names)
+            self.page = Page(host, port, self.post, names=names, waiting=self._events.qsize)
             self._closing.callback(self.page.close)
             self.link = Link(self.document.base, self.folder, threads=threads, hear=partial(self.post, "heard"))
             self._closing.callback(self.link.close)
@@ -98,11 +98,12 @@ class Studio:
         places = (self, self.editing, self.looking, self.files)
         handler = next(found for place in places if (found := getattr(place, f"on_{name}", None)))
         try:
-            handler(*values)
-        except SceneError as error:
-            self.page.show_refusal(str(error))
-            if not self.editing.dragging:
-                self.editing.show_place()
+            try:
+                handler(*values)
+            except SceneError as error:
+                self.page.show_refusal(str(error))
+                if not self.editing.dragging:
+                    self.editing.show_place()
         except Exception as error:  # a defect of ours must not end the session
             traceback.print_exc(file=said)
             self.page.tell(f"That went wrong inside the studio ({error}).", bad=True)
@@ -203,6 +204,9 @@ class Studio:
     def _take_steer(self, **says: Any) -> None:
         self.steer = replace(self.steer, **says)
         self.link.steer(self.steer)
+
+    def on_complain(self, sentence: str) -> None:
+        self.page.tell(sentence, bad=True)
 
     def on_came(self) -> None:
         """Another window was opened: it sees what all others see."""

@@ -33,8 +33,8 @@ from plisse.runs.store import RunSpec, RunStore
 from plisse.scene.scene import Scene
 from plisse.studio.words import Ask, Change, Ended, Frame, Map, Refused, Resting, Shown, Steer, Stop, Taken, Word
 
-RATE = 15.0  # frames a second that are shown of a level at work
-LARGE = 50_000  # vertices from which only whole steps are shown
+RATES = ((5_000, 30.0), (50_000, 15.0))  # frames a second that are shown of a level of up to so many vertices
+LARGE = RATES[-1][0]  # vertices from which only whole steps are shown
 CHECK_EVERY = 10  # states between two looks of the independent detector
 
 
@@ -65,7 +65,7 @@ class Work:
     number: int = 0  # of the change that is worked on
     steer: Steer = field(default_factory=Steer)
     states: Iterator[State] | None = None
-    last_sent: float = 0.0
+    next_sent: float = 0.0  # when the next frame may be sent
     last_state: float = 0.0
 
     def run(self) -> None:
@@ -83,7 +83,8 @@ class Work:
             if changes:
                 restart = any(change.restart for change in changes)
                 self._take(Change(changes[-1].number, changes[-1].table, restart))
-            elif self.states is not None:
+            if self.states is not None:
+                # also where the next change has come already: who drags without pause sees the preview follow
                 self._step(self.states)
 
     def _listen(self) -> list[Word]:
@@ -151,7 +152,8 @@ class Work:
         for level in reached:
             state = session.grid.last(level)
             assert state is not None
-            self._say_what_is_shown(level, state.x)
+            if state.converged or self.steer.hold or level < reached[-1]:  # otherwise it is as it goes on
+                self._say_what_is_shown(level, state.x)
             if state.converged:
                 self._send_frame(state, 0.0)
                 self.tells.send(Ended(self.number, level, True))
@@ -171,7 +173,8 @@ class Work:
         """A new session, which goes on from what the folder holds unless it is to begin afresh."""
         geometry = load_geometry(scene, self.base)
         check_geometry(scene, geometry)
-        session = Session(scene, geometry, threads=self.threads, load=partial(load_geometry, base=self.base))
+        load = partial(load_geometry, base=self.base)
+        session = Session(scene, geometry, threads=self.threads, load=load, interactive=True)
         first = find_first(scene, session.finest)
         check_reached(session.ladder, first)
         check_start(session.ladder.problem(first))
@@ -209,22 +212,23 @@ class Work:
     # --- the way ------------------------------------------------------------------------------------------------------
 
     def _begin(self) -> Iterator[State] | None:
-        """The preview, unless the folder had it already."""
+        """The preview, or the finest level that was begun, or the next one."""
         session = self.session
         assert session is not None
-        first = find_first(session.scene, session.finest)
-        last = session.grid.last(first)
-        if last is not None and last.converged:
+        level = session.grid.levels[-1] if session.grid.levels else find_first(session.scene, session.finest)
+        state = session.grid.last(level)
+        if session.is_dynamic:
+            done = state is not None and state.step >= session.scene.time.steps
+        else:
+            done = state is not None and (state.converged or state.stalled)
+        if done:
             return self._go_on()
-        return iter(session.animate(first) if session.is_dynamic else session.settle(first))
+        return iter(session.animate(level) if session.is_dynamic else session.settle(level))
 
     def _go_on(self) -> Iterator[State] | None:
         """The next finer level, if it is to be refined and the last one ended well."""
         session = self.session
         assert session is not None
-        if not session.grid.levels:
-            self._rest()
-            return None
         reached = session.grid.levels[-1]
         state = session.grid.last(reached)
         assert state is not None
@@ -247,18 +251,7 @@ class Work:
                 self.recorder.catch_up()
                 self._rest()
         elif self.states is None:
-            self.states = self._resume(session)
-
-    def _resume(self, session: Session) -> Iterator[State] | None:
-        """Goes on with the finest level that was begun, or with the next one."""
-        if not session.grid.levels:
-            return self._begin()
-        level = session.grid.levels[-1]
-        state = session.grid.last(level)
-        assert state is not None
-        if state.converged or state.stalled or session.is_dynamic:
-            return self._go_on()
-        return iter(session.settle(level))
+            self.states = self._begin()
 
     # --- what is told -------------------------------------------------------------------------------------------------
 
@@ -276,7 +269,7 @@ class Work:
         geometry = session.ladder.geometry(level)
         stage = set_stage(session.scene, [*geometry.shells, *geometry.solids])
         self.tells.send(Shown(self.number, level, stage, x.astype(np.float32)))
-        self.last_sent = 0.0
+        self.next_sent = 0.0
 
     def _show(self, state: State) -> None:
         """Sends a state, unless one was sent a moment ago."""
@@ -287,9 +280,11 @@ class Work:
         if session.problem is None or len(state.x) != len(session.problem.x0) or state.level != session.problem.level:
             return  # on the way to a finer level's start
         ends = state.accepted and (state.converged or state.stalled)
-        if not ends and (now - self.last_sent < 1.0 / RATE or (len(state.x) > LARGE and not state.accepted)):
+        if not ends and (now < self.next_sent or (len(state.x) > LARGE and not state.accepted)):
             return
-        self.last_sent = now
+        pace = 1.0 / next((rate for most, rate in RATES if len(state.x) <= most), RATES[-1][1])
+        # by the clock and not by the last one, or it would be fewer
+        self.next_sent = max(self.next_sent + pace, now)
         self._send_frame(state, seconds)
 
     def _send_frame(self, state: State, seconds: float) -> None:
