@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 from plisse.contact.barrier import Barrier
-from plisse.contact.candidates import CollisionSurface
+from plisse.contact.candidates import CollisionSurface, build
 from plisse.contact.check import Detector
+from plisse.contact.close import FIRMNESS, SLACK, find_close
 from plisse.core.arrays import Floats
 from plisse.core.mesh import Mesh
 from plisse.core.potential import frozen
 from plisse.hierarchy.loop import subdivide
+from plisse.kernels.distance import edge_edge, point_triangle
 
 
 def folded(angle: float, times: int) -> tuple[Mesh, Floats]:
@@ -47,6 +49,26 @@ def test_pairs_that_are_not_too_close_keep_their_offset() -> None:
     mesh, x = folded(60.0, 2)
     plain, known = barrier_of(mesh, None), barrier_of(mesh, x)
     assert known.value(x) == plain.value(x) and known.closest(x)[0] == plain.closest(x)[0]
+
+
+def test_only_close_pairs_are_firm_and_short_of_reach() -> None:
+    mesh, x = folded(179.5, 2)
+    surface = barrier_of(mesh, None).surface
+    found = build(surface, x, np.zeros_like(x), 2e-2)
+    relaxed, firmness = find_close(found, x, surface.body).relax(found)
+    corners = x[np.concatenate([found.pt, found.ee])].reshape(-1, 12)
+    d = np.array(
+        [(point_triangle if k < len(found.pt) else edge_edge)(*row)[0] ** 0.5 for k, row in enumerate(corners)]
+    )
+    offset, dhat = (
+        np.concatenate([getattr(found, f"pt_{name}"), getattr(found, f"ee_{name}")]) for name in ("offset", "dhat")
+    )
+    close = d <= offset * (1.0 + SLACK)
+    assert 0 < close.sum() < len(close)
+    np.testing.assert_array_equal(firmness, np.where(close, FIRMNESS, 1.0))
+    own = np.concatenate([relaxed.pt_dhat, relaxed.ee_dhat])
+    np.testing.assert_allclose(own[close], np.minimum(dhat, 0.5 * d)[close])
+    np.testing.assert_array_equal(own[~close], dhat[~close])
 
 
 def test_folding_on_is_stopped_before_anything_passes_through() -> None:

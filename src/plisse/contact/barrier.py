@@ -127,7 +127,12 @@ class Barrier(ContactPotential):
         found = broad.build(self.surface, x, p, self._margin)
         self._touching = None
         self.builds += 1
-        return self._with_constants(found if self._close is None else self._close.relax(found))
+        if self._close is None:
+            return self._with_constants(found)
+        found, firmness = self._close.relax(found)
+        near = self._with_constants(found)
+        near.stiffness[:] *= firmness
+        return near
 
     @property
     def memory(self) -> tuple[Floats, Floats] | None:

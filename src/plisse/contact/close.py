@@ -12,6 +12,9 @@ from plisse.kernels import barrier
 
 SLACK = 1e-3  # a pair within this part of its offset counts as too close
 LEFT = 0.5  # part of the distance at the start that becomes its offset, and its dhat
+# Times what other contact has: with so short a reach they would be squeezed to a thousandth of it, and what is squeezed
+# like that can slide by no more than the root of its gap times its radius in a step, and all others with it.
+FIRMNESS = 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,15 +32,17 @@ class ClosePairs:
     ee_offset: Floats
     touched: Bools
 
-    def relax(self, found: Candidates) -> Candidates:
-        """The candidates with these pairs' own offset and dhat."""
+    def relax(self, found: Candidates) -> tuple[Candidates, Floats]:
+        """The candidates with these pairs' own offset and dhat, and how many times as firm each of all is (k,)."""
         if len(self.pt) + len(self.ee) == 0:
-            return found
-        pt_offset, pt_dhat = self._own(found.pt, found.pt_offset, found.pt_dhat, self.pt, self.pt_offset)
-        ee_offset, ee_dhat = self._own(_in_order(found.ee), found.ee_offset, found.ee_dhat, self.ee, self.ee_offset)
-        return replace(found, pt_offset=pt_offset, pt_dhat=pt_dhat, ee_offset=ee_offset, ee_dhat=ee_dhat)
+            return found, np.ones(len(found.pt) + len(found.ee))
+        pt_offset, pt_dhat, pt = self._own(found.pt, found.pt_offset, found.pt_dhat, self.pt, self.pt_offset)
+        pairs = _in_order(found.ee)
+        ee_offset, ee_dhat, ee = self._own(pairs, found.ee_offset, found.ee_dhat, self.ee, self.ee_offset)
+        relaxed = replace(found, pt_offset=pt_offset, pt_dhat=pt_dhat, ee_offset=ee_offset, ee_dhat=ee_dhat)
+        return relaxed, np.where(np.concatenate([pt, ee]), FIRMNESS, 1.0)
 
-    def _own(self, pairs: Ints, offset: Floats, dhat: Floats, close: Ints, own: Floats) -> tuple[Floats, Floats]:
+    def _own(self, pairs: Ints, offset: Floats, dhat: Floats, close: Ints, own: Floats) -> tuple[Floats, Floats, Bools]:
         some = np.flatnonzero(self.touched[pairs].all(axis=1))
         rows = np.concatenate([close, pairs[some]])
         _, name = np.unique(rows, axis=0, return_inverse=True)
@@ -45,9 +50,10 @@ class ClosePairs:
         value = np.full(len(rows), np.inf)
         value[name[: len(close)]] = own
         limit = value[name[len(close) :]]
-        offset, dhat = offset.copy(), dhat.copy()
+        offset, dhat, is_close = offset.copy(), dhat.copy(), np.zeros(len(pairs), bool)
         offset[some], dhat[some] = np.minimum(offset[some], limit), np.minimum(dhat[some], limit)
-        return offset, dhat
+        is_close[some] = np.isfinite(limit)
+        return offset, dhat, is_close
 
 
 def find_close(found: Candidates, x: Floats, body: Ints) -> ClosePairs:

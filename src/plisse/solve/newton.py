@@ -22,7 +22,6 @@ BLOCKED = 1e-3  # a step that its filters cut below this is blocked: they are as
 CUT_SHORT = 0.1  # part of a direction: where contact allows less, it is found again with what is in the way
 AHEAD = 10.0  # times the part that is allowed: what is met up to there is in the way
 LEAST_AHEAD = 0.3  # part of a direction up to which is looked at least
-ROUNDS = 3  # a direction is found again so often at most
 HALVINGS = 40  # the line search gives up after this many
 Refine = Callable[[Floats, Floats], Floats]  # from positions and a direction there to a better one
 
@@ -168,28 +167,19 @@ class Newton:
     def _give_way(
         self, objective: Sum, x: Floats, free: Bools, gradient: Floats, hessian: Hessian, p: Floats, allowed: float
     ) -> tuple[Floats, float]:
-        """A direction that is led around what cuts p short, where more is gained along it, and the step it allows.
+        """A direction that is led around what cuts p short, if more is gained along it, and the step that it allows.
 
         Layers that slide along each other meet in places that no term of the objective knows of at x.
         """
         assert self._pattern is not None
         stiffness = np.full(len(x), np.inf)
         stiffness[self._pattern.rows] = self._resistance
-        best, gained = (p, allowed), -allowed * float((gradient * p).sum())
-        slope = gradient
-        for _ in range(ROUNDS):
-            met = Sum(objective.ahead(x, max(AHEAD * allowed, LEAST_AHEAD) * p, stiffness))
-            more = met.hessian(x)
-            hessian = replace(hessian, blocks=(*hessian.blocks, *more.blocks))
-            slope = slope + met.gradient(x)
-            p = self._direct(objective, x, free, slope, hessian)
-            allowed = objective.max_step(x, p)
-            gain = -allowed * float((gradient * p).sum())
-            if gain > gained:
-                best, gained = (p, allowed), gain
-            if allowed >= CUT_SHORT:
-                break
-        return best
+        met = Sum(objective.ahead(x, max(AHEAD * allowed, LEAST_AHEAD) * p, stiffness))
+        widened = replace(hessian, blocks=(*hessian.blocks, *met.hessian(x).blocks))
+        led = self._direct(objective, x, free, gradient + met.gradient(x), widened)
+        farther = objective.max_step(x, led)
+        gains = farther * float((gradient * led).sum()) < allowed * float((gradient * p).sum())
+        return (led, farther) if gains else (p, allowed)
 
     def _assemble(self, objective: Sum, hessian: Hessian, x: Floats, free: Bools, *, once: bool) -> Floats:
         fixed = _distinct(objective.stencils())
