@@ -17,7 +17,7 @@ from plisse.progressive.metrics import Projection
 from plisse.progressive.session import Session
 
 PULLS = (0.0, 0.1, 0.25, 0.5)
-SEEDS = range(6)
+SEEDS = range(4)
 
 
 @dataclass(frozen=True)
