@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from plisse.bench.climb import gallery_scene
-from plisse.bench.courses import Course, measure_apart, nudged, run_direct, run_levels
+from plisse.bench.courses import Course, follow_levels, measure_apart, nudged, run_direct, run_levels
 from plisse.bench.figures import Figure, tell
+from plisse.bench.jitter import open_jittered
 from plisse.bench.pd_gallery import SMALL
 from plisse.progressive.metrics import Projection
 from plisse.progressive.session import Session
 
 PULLS = (0.0, 0.1, 0.25, 0.5)
+SEEDS = range(4)
 
 
 @dataclass(frozen=True)
@@ -68,22 +71,30 @@ def measure_consistency(threads: int) -> tuple[list[Figure], dict[str, Any]]:
     return figures, details
 
 
-def measure_pull(threads: int) -> tuple[list[Figure], dict[str, Any]]:
-    """d and what lies outside of the coarse level's reach, with a stronger and stronger pull to the level below."""
+def measure_pull(threads: int, *, seeds: Iterable[int] = SEEDS) -> tuple[list[Figure], dict[str, Any]]:
+    """d and what lies outside of the coarse level's reach, with a stronger and stronger pull to the level below.
+
+    Means over runs whose starts are jittered, with the standard error of each: bodies that tumble do so by chance.
+    """
     found = []
     for w in PULLS:
-        scene = gallery_scene("46-jumble-pile", sets=SMALL["46-jumble-pile"], tol=0.01, consistency=w)
-        session, courses = run_levels(scene, threads)
-        found.append(_split(session, courses[-2], courses[-1]))
-        tell(f"w = {w:g}: d {1e3 * found[-1][0]:.2f} mm, enrichment {1e3 * found[-1][1]:.2f} mm")
-    rises = [max(np.diff([each[k] for each in found])) for k in range(2)]
+        scene, runs = gallery_scene("46-jumble-pile", sets=SMALL["46-jumble-pile"], tol=0.01, consistency=w), []
+        for seed in seeds:
+            session = open_jittered(scene, seed, threads=threads)
+            coarse, *_, fine = follow_levels(session)
+            runs.append(_split(session, coarse, fine))
+        found.append(1e3 * np.array(runs))
+        tell(f"w = {w:g}: d {found[-1][:, 0].mean():.2f} mm, enrichment {found[-1][:, 1].mean():.2f} mm")
+    rises = np.diff([each.mean(axis=0) for each in found], axis=0).max(axis=0)
     figures = [
-        Figure("largest rise of d with w, mm", 1e3 * rises[0], 0.0),
-        Figure("largest rise of the enrichment with w, mm", 1e3 * rises[1], 0.0),
+        Figure("largest rise of d with w, mm", float(rises[0]), 0.0),
+        Figure("largest rise of the enrichment with w, mm", float(rises[1]), 0.0),
     ]
-    return figures, {
-        f"w = {w:g}: d, enrichment [mm]": [1e3 * v for v in each] for w, each in zip(PULLS, found, strict=True)
-    }
+    details = dict[str, Any]()
+    for w, each in zip(PULLS, found, strict=True):
+        mean, error = each.mean(axis=0), each.std(axis=0, ddof=1) / np.sqrt(len(each))
+        details[f"w = {w:g}: d, enrichment, their standard errors [mm]"] = [round(float(v), 3) for v in (*mean, *error)]
+    return figures, details
 
 
 def _split(session: Session, coarse: Course, fine: Course) -> tuple[float, float]:

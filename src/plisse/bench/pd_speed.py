@@ -47,7 +47,7 @@ QUARTER = (
 
 CASES = (
     Case("32-flag", 25, 75.0),
-    Case("35-laundry", 40, 21.0),
+    Case("35-laundry", 25, 21.0, ("shell.vertices=1450",)),
     Case("38-octocats", 30, 30.0),
     Case("45-balloons", 10, 55.0),
     Case("47-hats", 70, 30.0),

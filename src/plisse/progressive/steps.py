@@ -24,7 +24,7 @@ PULL_MOST = 1e9
 FIRM, FIRMEST = 1e2, 1e4  # the same in units of the contact's own stiffness, where less does not hold its ground
 STIFF = 1e4  # of the links that keep a lagging body in shape, in units of the pull
 STILL = 0.4  # part of the distance that counts as rest: iterations of a step end when one moves nothing farther
-ROOM = 0.5  # part of the room before contact that coasting takes, where it would touch
+ROOM = 0.5  # part of the room before contact that coasting, or going ahead, takes where it would touch
 BALANCED = 1e-3  # resultant over load that ends a step near rest: friction that all but holds is told from what does
 CUT_SHORT = 0.5  # part of an iteration that contact allows: below it, bodies go on one by one
 PAST = 0.9  # part of the gap that a step goes through at most
@@ -217,10 +217,20 @@ def _start(problem: Problem, step: Step, objective: Sum) -> tuple[Floats, bool]:
 
 
 def _ahead(problem: Problem, step: Step, objective: Sum, x: Floats) -> Floats:
-    """As near to where the step is expected to end as contact and limits allow, or x where that would be far uphill."""
+    """Where the step is expected to end, or x where that would be far uphill.
+
+    Where contact or limits are in the way, it is half of the way that each vertex has: nothing is pressed against
+    anything.
+    """
     if step.guess is None:
         return x
-    y = advance(objective.parts, x, np.where(problem.free[:, None], step.guess - x, 0.0))
+    p = np.where(problem.free[:, None], step.guess - x, 0.0)
+    y = advance(objective.parts, x, p)
+    if not np.array_equal(y, x + p):
+        p = ROOM * (y - x)
+        y = frozen(x + p)
+        if objective.max_step(x, p) < 1.0:
+            return x
     most = UPHILL * Inertia(problem.mass, step.x_hat, step.stride * step.h).value(x)
     return y if objective.value(y) - objective.value(x) <= most else x
 
