@@ -277,3 +277,30 @@ def test_a_motion_leaves_its_frames_for_the_timeline(talk: Talk, tmp_path: Path)
         last = [word for word in said if isinstance(word, Frame) and word.level == level][-1]
         assert store.frames(level) == [0, 1, 2, 3, 4, 5] and last.step == 5
         np.testing.assert_array_equal(store.read_frame(level, 5).astype(np.float32), last.x)
+
+
+def test_a_collider_that_grows_is_led_there_and_the_shell_gives_way(talk: Talk) -> None:
+    talk.say(Steer(refine=False), Change(1, scene()))
+    talk.until(Resting)
+    grown = scene()
+    grown["collider"][0]["scale"] = [1.2, 1.0, 1.1]
+    talk.say(Change(2, grown))
+    said = talk.until(Resting)
+    assert said[0].note == "", "the shell does not begin again"
+    ball = next(word for word in said if isinstance(word, Shown)).stage.parts[1]
+    x = [word for word in said if isinstance(word, Frame)][-1].x[ball.first : ball.last]
+    np.testing.assert_allclose(0.5 * np.ptp(x, axis=0), [0.18, 0.15, 0.165], rtol=0.02)
+
+
+def test_a_level_that_was_begun_is_taken_up_by_another_process(tmp_path: Path) -> None:
+    first = Talk(tmp_path)
+    first.say(Change(1, scene()))
+    while not isinstance(word := first.answers.get(timeout=60.0), Frame) or word.level == 0 or not word.whole:
+        pass
+    first.close()
+    second = Talk(tmp_path)
+    second.say(Change(1, scene()))
+    said = second.until(Resting)
+    assert said[-1].sentence == ""
+    assert [(word.level, word.converged) for word in said if isinstance(word, Ended)] == [(0, True), (1, True)]
+    second.close()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
+from plisse.studio.editing import GRIPS
 from plisse.studio.files import UPLOADABLE
 from plisse.studio.form import Field, Section
 from plisse.studio.intake import MOST_TEXT, is_number
@@ -45,6 +46,8 @@ class Panel:
             self._listen(self._name, "rename")
             acts = gui.add_button_group("", ("Duplicate", "Delete"))
             self._listen(acts, "act")
+            self._grip = gui.add_dropdown("gizmo", GRIPS, hint="what dragging it does")
+            self._listen(self._grip, "grip")
             self._picks = gui.add_button_group(
                 "hold by", ("Click", "Rectangle"),
                 hint="then click a vertex, or draw a rectangle, on the chosen shell: it is held where it is",
