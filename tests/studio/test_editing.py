@@ -162,3 +162,14 @@ def test_a_half_space_has_no_size(desk: Desk) -> None:
     desk.editing.choose(("collider", 1))
     desk.editing.show_place()
     assert desk.editing._size is None
+
+
+def test_vertices_are_held_by_springs_where_that_is_chosen(desk: Desk) -> None:
+    desk.editing.choose(("shell", 0))
+    desk.editing.on_hold_how("by springs")
+    desk.editing.hold(0, desk.x[[3]])
+    assert desk.document.scene.shells[0].pins[0].stiffness == 20.0
+    desk.editing.on_hold_how("firmly")
+    desk.editing.choose(("shell", 0))
+    desk.editing.hold(0, desk.x[[5]])
+    assert desk.document.scene.shells[0].pins[1].stiffness is None

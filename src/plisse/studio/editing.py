@@ -21,6 +21,8 @@ from plisse.studio.view import View
 if TYPE_CHECKING:
     from plisse.studio.page import Page
 
+HOLDS = ("firmly", "by springs")
+SPRING = "20 N/m"  # of a new pin; a square metre of cotton stretches it by 7 cm
 GRIPS = ("move, turn", "size", "size along axes")  # what the gizmo does
 TOGETHER = 1.0  # seconds within which changes of one value count as one for undoing
 NOTHING = np.zeros((0, 3))
@@ -33,7 +35,7 @@ class Editing:
         self.document, self.page, self.view, self._send = document, page, view, send
         self.chosen: Path_ = ()
         self.dragging = False
-        self._grip = GRIPS[0]
+        self._grip, self._hold = GRIPS[0], HOLDS[0]
         self._size: Size | None = None  # what the gizmo changes, where that is a size
         self._mark: tuple[Any, float] = (None, 0.0)
         self._grabbed = (np.zeros(3), np.zeros(4))  # where the gizmo was at the beginning of a drag
@@ -212,6 +214,9 @@ class Editing:
         self.page.await_pick(kind)
         self.page.tell("Click a vertex of the shell." if kind == "Click" else "Draw a rectangle over the shell.")
 
+    def on_hold_how(self, how: str) -> None:
+        self._hold = how
+
     def on_picked(self, origin: Floats, direction: Floats) -> None:
         """A click: the vertex of the first surface that it meets is held, if that is a shell."""
         stage, x = self.view.compose()
@@ -251,6 +256,8 @@ class Editing:
         placed = self._geometry().shell_positions[shell][near]
         shift = (x[near] - placed).mean(axis=0)
         says: Table = {"vertices": near, "pivot": [round(float(p), 6) for p in placed.mean(axis=0)]}
+        if self._hold != HOLDS[0]:
+            says["stiffness"] = SPRING
         if np.linalg.norm(shift) > 1e-6:
             says["motion"] = [{"time": 1.0, "translate": [round(float(p), 6) for p in shift]}]
         self.choose(self.document.add("pin", owner=("shell", shell), **says))

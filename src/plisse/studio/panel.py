@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
-from plisse.studio.editing import GRIPS
+from plisse.studio.editing import GRIPS, HOLDS
 from plisse.studio.files import UPLOADABLE
 from plisse.studio.form import Field, Section
 from plisse.studio.intake import MOST_TEXT, is_number
@@ -53,6 +53,8 @@ class Panel:
                 hint="then click a vertex, or draw a rectangle, on the chosen shell: it is held where it is",
             )  # fmt: skip
             self._listen(self._picks, "pick")
+            self._firm = gui.add_dropdown("hold", HOLDS, hint="what a new pin does")
+            self._listen(self._firm, "hold_how")
             self._refusal = gui.add_html("", visible=False)
             self._form = gui.add_folder(None)
         with tabs.add_tab("Levels", icon="stack-2"):
@@ -182,7 +184,7 @@ class Panel:
             self._name.value = name
 
     def allow_picks(self, allowed: bool) -> None:
-        self._picks.visible = allowed
+        self._picks.visible = self._firm.visible = allowed
 
     def _options(self, dropdown: Any, options: Sequence[str], chosen: str) -> None:
         if tuple(dropdown.options) != tuple(options):
