@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plisse.core.errors import SceneError
-from plisse.runs.store import RunStore
 from plisse.studio.link import Link
-from plisse.studio.view import RAMP, View, color, describe
+from plisse.studio.motion import Motion
+from plisse.studio.view import HOW, RAMP, View, color, describe
 from plisse.studio.words import Ask, Ended, Frame, Map, Shown, Taken
 
 if TYPE_CHECKING:
@@ -20,34 +20,30 @@ NOTHING = np.zeros((0, 3))
 
 
 class Looking:
-    """folder: the run folder of the process, in which a motion's frames are."""
+    """folder: the run folder of the process, in which a motion's frames are; post: takes an event."""
 
-    def __init__(self, page: Page, view: View, link: Link, folder: Path) -> None:
-        self.page, self.view, self._link, self._folder = page, view, link, folder
+    def __init__(self, page: Page, view: View, link: Link, folder: Path, *, post: Callable[..., None]) -> None:
+        self.page, self.view, self._link = page, view, link
+        self.motion = Motion(page, view, folder, post=post, draw=self.draw)
         self.aimed = False
-        self.playing = False
         self._count = 1  # levels of the scene
-        self._every: int | None = None  # steps from frame to frame of a motion
-        self._frame = self._last = 0
         self._edges = self._limits = False
 
     # --- what the process finds ---------------------------------------------------------------------------------------
 
     def take(self, word: Taken) -> None:
-        self._count, self._every = word.levels, word.every
-        self.playing, self._frame, self._last = False, 0, 0
-        self.page.show_frames(0, 0, playing=False)
+        self._count = word.levels
+        self.motion.take(word.every)
 
     def show(self, word: Shown) -> None:
         self.view.take_shown(word)
-        self._frame = self._last = 0
+        self.motion.begin()
         self.draw()
         self.show_levels()
 
     def move(self, word: Frame) -> None:
         shown = self.view.take_frame(word)
-        follows = self._every is None or self._follow(word.step // self._every)
-        if shown and not self.playing and follows:
+        if self.motion.follow(word.step) and shown:
             if self.view.is_moving:
                 self.page.move(self.view.levels[word.level].x)
             else:
@@ -55,14 +51,6 @@ class Looking:
         if self._limits and shown:
             x = self.view.levels[word.level].x
             self.page.mark("limit", x[list(word.limits)], 0.01 * float(np.ptp(x, axis=0).max()))
-
-    def _follow(self, newest: int) -> bool:
-        """Follows a motion that is being found, unless an earlier frame is looked at."""
-        follows = self._frame >= self._last
-        self._last = newest
-        self._frame = newest if follows else self._frame
-        self.page.show_frames(self._last, self._frame, playing=self.playing)
-        return follows
 
     def end(self, word: Ended) -> None:
         self.view.take_end(word)
@@ -86,6 +74,14 @@ class Looking:
         self.view.beside = None if name == "nothing" else int(name.removeprefix("level "))
         self.draw()
         self.show_levels()
+
+    def on_levels_found(self) -> None:
+        self.draw()
+        self.show_levels()
+
+    def on_how(self, how: str) -> None:
+        self.view.aside = how != HOW[0]
+        self.draw()
 
     def on_wipe(self, part: float) -> None:
         self.view.wipe = part
@@ -117,28 +113,6 @@ class Looking:
             self._link.ask(Ask(self.view.map_kind, self.view.shown))
         elif self.view.map_kind != "none":
             self.page.tell(f"The map appears once level {self.view.shown} has come to its end.")
-
-    # --- motion -------------------------------------------------------------------------------------------------------
-
-    def on_frame(self, number: int) -> None:
-        self._frame = int(number)
-        self._show_frame()
-
-    def on_play(self) -> None:
-        self.playing = not self.playing
-        self.page.show_frames(self._last, self._frame, playing=self.playing)
-
-    def play_on(self) -> None:
-        """The next frame of a motion that is played."""
-        self._frame = self._frame + 1 if self._frame < self._last else 0
-        self.page.show_frames(self._last, self._frame, playing=True)
-        self._show_frame()
-
-    def _show_frame(self) -> None:
-        try:
-            self.page.move(RunStore(self._folder).read_frame(self.view.shown, self._frame))
-        except SceneError:
-            return  # not written yet, or taken away by a change
 
     # --- what is drawn ------------------------------------------------------------------------------------------------
 

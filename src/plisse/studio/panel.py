@@ -11,6 +11,7 @@ from plisse.studio.editing import GRIPS, HOLDS
 from plisse.studio.files import UPLOADABLE
 from plisse.studio.form import Field, Section
 from plisse.studio.intake import MOST_TEXT, is_number
+from plisse.studio.view import HOW
 
 WAYS = ("Undo", "Redo", "Pause")
 
@@ -66,6 +67,8 @@ class Panel:
             self._listen(self._upto, "upto")
             self._beside = gui.add_dropdown("compare with", ("nothing",))
             self._listen(self._beside, "beside")
+            self._how = gui.add_dropdown("how", HOW, visible=False)
+            self._listen(self._how, "how")
             self._wipe = gui.add_slider("wipe", 0.0, 1.0, 0.01, 0.5, visible=False)
             self._listen(self._wipe, "wipe")
             self._map = gui.add_dropdown("map", ("none", "strain", "curvature", "contact"))
@@ -84,6 +87,10 @@ class Panel:
             self._listen(self._frame, "frame")
             self._play = self._button("Play", "play", icon="player-play")
             self._play.visible = False
+            self._window = gui.add_multi_slider("window", 0, 1, 1, (0, 1), visible=False)
+            self._listen(self._window, "window")
+            self._refine_frames = self._button("Refine the window", "refine_frames", icon="stack-2")
+            self._refine_frames.visible = False
         with tabs.add_tab("File", icon="device-floppy"):
             self._file = gui.add_text("file", "", hint="name of what is written into the scene's folder")
             self._button("Save scene", "save", icon="device-floppy")
@@ -230,7 +237,8 @@ class Panel:
         names = [f"level {level}" for level in reached]
         self._options(self._level, ("the newest", *names), "the newest" if shown is None else f"level {shown}")
         self._options(self._beside, ("nothing", *names), "nothing" if beside is None else f"level {beside}")
-        self._wipe.visible = beside is not None
+        self._how.visible = beside is not None
+        self._wipe.visible = beside is not None and self._how.value == HOW[0]
         upto = ("the finest", *(f"level {level}" for level in range(count - 1)))
         self._options(self._upto, upto, self._upto.value if self._upto.value in upto else "the finest")
 
@@ -251,9 +259,10 @@ class Panel:
     def show_frames(self, last: int, at: int, *, playing: bool) -> None:
         """The timeline of a motion; last = 0 where there is none."""
         self._motion_note.visible = last == 0
-        self._frame.visible = self._play.visible = last > 0
+        for control in (self._frame, self._play, self._window, self._refine_frames):
+            control.visible = last > 0
         if last > 0:
-            self._frame.max = last
+            self._frame.max = self._window.max = last
             self._frame.value = at
             self._play.label = "Stop" if playing else "Play"
 

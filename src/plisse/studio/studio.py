@@ -58,7 +58,7 @@ class Studio:
             raise
         view = View()
         self.editing = Editing(self.document, self.page, view, self._send)
-        self.looking = Looking(self.page, view, self.link, self.folder)
+        self.looking = Looking(self.page, view, self.link, self.folder, post=self.post)
         self.files = Files(
             self.document, self.page, view, self.folder, post=self.post, replaced=self._take_other
         )  # fmt: skip
@@ -91,11 +91,11 @@ class Studio:
                 if name == "stop":
                     return
                 self._handle(name, values, said)
-            if self.looking.playing:
-                self.looking.play_on()
+            if self.looking.motion.playing:
+                self.looking.motion.play_on()
 
     def _handle(self, name: str, values: tuple[Any, ...], said: TextIO | None) -> None:
-        places = (self, self.editing, self.looking, self.files)
+        places = (self, self.editing, self.looking, self.looking.motion, self.files)
         handler = next(found for place in places if (found := getattr(place, f"on_{name}", None)))
         try:
             try:
@@ -112,7 +112,7 @@ class Studio:
         """The events that are there, at least one unless a motion is played."""
         events: Events = []
         try:
-            events.append(self._events.get(timeout=1.0 / PLAY_RATE if self.looking.playing else None))
+            events.append(self._events.get(timeout=1.0 / PLAY_RATE if self.looking.motion.playing else None))
             while True:
                 events.append(self._events.get_nowait())
         except queue.Empty:

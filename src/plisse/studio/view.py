@@ -15,6 +15,8 @@ from plisse.studio.words import Ended, Frame, Map, Shown
 
 # from low to high; the colours of the colour map "viridis"
 RAMP = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
+HOW = ("wipe", "side by side")  # two levels are compared
+GAP = 1.15  # from one to the other side by side, in widths
 HIGH = 99.0  # percentile of a map's values that has the last colour
 
 
@@ -38,6 +40,7 @@ class View:
     level: int | None = None
     beside: int | None = None
     wipe: float = 0.5
+    aside: bool = False
     smooth: bool = False
     map: Map | None = None
     map_kind: str = "none"
@@ -72,7 +75,7 @@ class View:
         if self.beside is None or self.beside == self.shown or self.beside not in self.levels:
             return stage, x
         other, y = self._of(self.beside)
-        return _wipe(stage, x, other, y, self.wipe)
+        return _put_aside(stage, x, other, y) if self.aside else _wipe(stage, x, other, y, self.wipe)
 
     def _of(self, number: int) -> tuple[Stage, Floats]:
         level = self.levels[number]
@@ -102,6 +105,17 @@ class View:
             steps, contacts = ("", "") if frame is None else (f"{frame.step:,}", f"{frame.contacts:,}")
             rows.append((str(number), f"{triangles:,}", steps, how, contacts))
         return rows
+
+
+def _put_aside(stage: Stage, x: Floats, other: Stage, y: Floats) -> tuple[Stage, Floats]:
+    """Two levels with all colliders, the second one beside the first."""
+    shift = len(x)
+    beside = [
+        replace(part, name=f"{part.name} beside", first=part.first + shift, last=part.last + shift)
+        for part in other.parts
+    ]
+    way = np.array([GAP * float(np.ptp(x[:, 0])), 0.0, 0.0])
+    return Stage((*stage.parts, *beside), stage.planes), np.concatenate([x, y + way])
 
 
 def _wipe(stage: Stage, x: Floats, other: Stage, y: Floats, cut: float) -> tuple[Stage, Floats]:
