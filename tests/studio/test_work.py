@@ -304,3 +304,17 @@ def test_a_level_that_was_begun_is_taken_up_by_another_process(tmp_path: Path) -
     assert said[-1].sentence == ""
     assert [(word.level, word.converged) for word in said if isinstance(word, Ended)] == [(0, True), (1, True)]
     second.close()
+
+
+def test_a_refusal_tells_which_triangles_it_is_about(talk: Talk) -> None:
+    talk.say(Steer(refine=False), Change(1, scene()))
+    talk.until(Resting)
+    through = scene()
+    through["collider"][0]["translate"] = [0.0, 0.0, 0.15]
+    through["shell"][0]["translate"] = [0.0, 0.0, 0.17]
+    through["shell"][0].pop("drop_height")
+    talk.say(Change(2, through))
+    refused = talk.until(Refused)[-1]
+    assert refused.places is not None and refused.places.shape[1:] == (3, 3) and len(refused.places) > 1
+    # they lie where ball and cloth cross
+    assert np.abs(refused.places[..., 2] - 0.17).max() < 0.1

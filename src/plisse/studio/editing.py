@@ -44,14 +44,10 @@ class Editing:
 
     def changed(self, version: Version, *, form: bool = True) -> None:
         self.page.show_refusal("")
-        self.show_places(None)
+        self.page.mark_triangles(None)
         self._send(version)
         if form:
             self.show_place()
-
-    def show_places(self, places: Any) -> None:
-        """Dots where what was refused would intersect."""
-        self.page.mark("refused", NOTHING if places is None else places, 0.02 * self._extent())
 
     def on_set(self, field: Field, value: Any) -> None:
         version = self.document.set(field.path, field.read(value), mark=self._mark_of(field.path))

@@ -10,6 +10,7 @@ import numpy as np
 
 from plisse.studio.link import Link
 from plisse.studio.motion import Motion
+from plisse.studio.studying import Studying
 from plisse.studio.view import HOW, RAMP, View, color, describe
 from plisse.studio.words import Ask, Ended, Frame, Map, Shown, Taken
 
@@ -25,6 +26,7 @@ class Looking:
     def __init__(self, page: Page, view: View, link: Link, folder: Path, *, post: Callable[..., None]) -> None:
         self.page, self.view, self._link = page, view, link
         self.motion = Motion(page, view, folder, post=post, draw=self.draw)
+        self.studying = Studying(page, view, folder, post=post, draw=self.draw)
         self.aimed = False
         self._count = 1  # levels of the scene
         self._edges = self._limits = False
@@ -37,6 +39,7 @@ class Looking:
 
     def show(self, word: Shown) -> None:
         self.view.take_shown(word)
+        self.studying.forget(word.level)
         self.motion.begin()
         self.draw()
         self.show_levels()
@@ -54,6 +57,7 @@ class Looking:
 
     def end(self, word: Ended) -> None:
         self.view.take_end(word)
+        self.studying.show_small()
         self.show_levels()
         self._ask()
 
@@ -123,7 +127,7 @@ class Looking:
         stage, x = self.view.compose()
         self.page.set_stage(stage, x, edges=self._edges and self.view.is_moving)
         found = self.view.map
-        if found is not None and not self.view.smooth and self.view.beside is None:
+        if found is not None and not self.view.smooth and self.view.beside is None and self.view.section < 0:
             colors, low, high = color(found.values)
             for part in (part for part in stage.parts if part.is_shell):
                 self.page.tint(part, x[part.first : part.last], colors[part.first : part.last])

@@ -7,11 +7,14 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
+from plisse.core.arrays import Ints
 from plisse.studio.editing import GRIPS, HOLDS
 from plisse.studio.files import UPLOADABLE
 from plisse.studio.form import Field, Section
 from plisse.studio.intake import MOST_TEXT, is_number
-from plisse.studio.view import HOW
+from plisse.studio.view import HOW, SECTIONS
 
 WAYS = ("Undo", "Redo", "Pause")
 
@@ -80,7 +83,15 @@ class Panel:
             self._listen(self._edges, "edges")
             self._limits = gui.add_checkbox("what limits the step", False, hint="vertices that leave no room for it")
             self._listen(self._limits, "limits")
+            self._section = gui.add_dropdown("section", SECTIONS)
+            self._listen(self._section, "section")
+            self._cut = gui.add_slider("cut", 0.0, 1.0, 0.01, 0.5, visible=False)
+            self._listen(self._cut, "cut")
             self._ends = gui.add_html("")
+            self._small = gui.add_image(np.full((2, 2, 3), 255, np.uint8), visible=False)
+            self._button("Measure", "measure", icon="ruler-measure", hint="the distance of two points that you click")
+            self._button("Report", "report", icon="report", hint="of everything that was reached")
+            self._report = gui.add_html("", visible=False)
         with tabs.add_tab("Motion", icon="movie"):
             self._motion_note = gui.add_html(_small("A scene in equilibrium has no motion: set time.mode to dynamic."))
             self._frame = gui.add_slider("frame", 0, 1, 1, 0, visible=False)
@@ -246,6 +257,21 @@ class Panel:
         """How each level ended."""
         cells = ("".join(f"<td style='padding-right:1em'>{escape(cell)}</td>" for cell in row) for row in rows)
         self._ends.content = _small(f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>") if rows else ""
+
+    def allow_cut(self, allowed: bool) -> None:
+        self._cut.visible = allowed
+
+    def show_small(self, image: Ints | None) -> None:
+        """Small pictures of the levels, (height, width, 3), 0 to 255."""
+        self._small.visible = image is not None
+        if image is not None:
+            self._small.image = image.astype(np.uint8)
+
+    def show_report(self, text: str) -> None:
+        self._report.visible = bool(text)
+        self._report.content = (
+            f"<pre style='margin:.3em .8em;font-size:.7em;line-height:1.4;overflow-x:auto'>{escape(text)}</pre>"
+        )
 
     def show_legend(self, title: str, low: str, high: str, colors: Sequence[tuple[int, int, int]]) -> None:
         """The colours of a map; without a title, none."""

@@ -95,7 +95,8 @@ class Studio:
                 self.looking.motion.play_on()
 
     def _handle(self, name: str, values: tuple[Any, ...], said: TextIO | None) -> None:
-        places = (self, self.editing, self.looking, self.looking.motion, self.files)
+        looking = self.looking
+        places = (self, self.editing, looking, looking.motion, looking.studying, self.files)
         handler = next(found for place in places if (found := getattr(place, f"on_{name}", None)))
         try:
             try:
@@ -185,7 +186,7 @@ class Studio:
             self.document.withdraw(self.good)
         self._busy = False
         self.page.show_refusal(word.sentence)
-        self.editing.show_places(word.places)
+        self.page.mark_triangles(word.places)
         self.page.show_history(self.document.undoable, self.document.redoable)
         if not self.editing.dragging:
             self.editing.choose(self.editing.chosen)

@@ -63,7 +63,7 @@ class Taken:
 class Refused:
     """A change was refused, and why; what was there before goes on.
 
-    places: of the triangles that it is about [m], shape (k, 3), where the sentence is about intersections.
+    places: corners of the triangles that it is about [m], shape (k, 3, 3), where it is about intersections.
     """
 
     number: int

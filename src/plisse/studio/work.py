@@ -133,8 +133,7 @@ class Work:
                     self._open(scene, afresh=True)
                     note = "The shells begin again, because what was reached does not fit the changed scene."
         except IntersectionError as error:
-            marked = error.triangles[error.marked]
-            places = error.x[marked].mean(axis=1).astype(np.float32)
+            places = error.x[error.triangles[error.marked]].astype(np.float32)
             self.tells.send(Refused(change.number, str(error), places))
             return
         except SceneError as error:
