@@ -66,8 +66,9 @@ class Story:
         self.page.goto(self.studio.address)
         assert "token" not in self.page.url
         self.wait(lambda: self.studio.page._server.get_clients(), "the page to connect")
-        for close in self.page.get_by_role("button", name="Close").all():  # that there is no graphics card is known
-            close.click()
+        self.pause(1.0)
+        for close in self.page.locator(".mantine-Notification-closeButton").all():
+            close.click()  # that there is no graphics card is known
 
     def film(self) -> None:
         """Begins to take what is seen."""
@@ -262,6 +263,13 @@ def test_from_a_scene_to_an_exported_drape(browse: Callable[..., Story]) -> None
     story.choose("map", "strain")
     story.wait(lambda: studio.looking.view.map is not None, "the map of strain")
     story.picture("studio-strain")
+    story.choose("map", "none")
+    story.choose("section", "across y")
+    story.wait(lambda: studio.looking.view.section == 1, "a section")
+    story.press("Report")
+    story.wait(lambda: "Newton iterations" in studio.page._report.content, "the report")
+    story.picture("studio-section")
+    story.choose("section", "none")
     # it leaves
     story.press("File")
     story.press("Save scene")

@@ -19,7 +19,7 @@ from plisse.progressive.session import Session
 from plisse.runs.run import run_scene
 from plisse.runs.store import RunStore
 from plisse.studio.document import open_document
-from plisse.studio.words import Ask, Change, Ended, Frame, Map, Refused, Resting, Shown, Steer, Stop, Taken
+from plisse.studio.words import Ask, Change, Ended, Frame, Map, Refused, Resting, Shown, Steer, Stop, Taken, Tried, Try
 from plisse.studio.work import Work
 
 SCENE: dict[str, Any] = {
@@ -313,8 +313,27 @@ def test_a_refusal_tells_which_triangles_it_is_about(talk: Talk) -> None:
     through["collider"][0]["translate"] = [0.0, 0.0, 0.15]
     through["shell"][0]["translate"] = [0.0, 0.0, 0.17]
     through["shell"][0].pop("drop_height")
-    talk.say(Change(2, through))
+    talk.say(Change(2, through, restart=True))
     refused = talk.until(Refused)[-1]
     assert refused.places is not None and refused.places.shape[1:] == (3, 3) and len(refused.places) > 1
     # they lie where ball and cloth cross
     assert np.abs(refused.places[..., 2] - 0.17).max() < 0.1
+
+
+def test_a_scene_that_was_led_to_where_it_cannot_begin_says_so(talk: Talk) -> None:
+    """The ball is led up through where the shell starts, which the shell gives way to."""
+    talk.say(Steer(refine=False), Change(1, scene()))
+    talk.until(Resting)
+    talk.say(Try())
+    assert talk.until(Tried)[-1].sentence == ""
+    table = scene()
+    table["shell"][0].pop("drop_height")
+    table["shell"][0]["translate"] = [0.0, 0.0, 0.17]
+    talk.say(Change(2, table, restart=True))
+    talk.until(Resting)
+    table = deepcopy(table)
+    table["collider"][0]["translate"] = [0.0, 0.0, 0.1]
+    talk.say(Change(3, table))
+    talk.until(Resting)
+    talk.say(Try())
+    assert "intersection" in talk.until(Tried)[-1].sentence

@@ -74,6 +74,7 @@ class Canvas:
                 mesh = self._meshes.get(name)
                 if mesh is not None and hasattr(mesh, "vertices"):
                     mesh.vertices = np.ascontiguousarray(x[part.first : part.last], np.float32)
+        self._server.flush()  # a frame does not wait for others to be sent with it
 
     def tint(self, part: Part, x: Floats, colors: Ints) -> None:
         """Shows a surface with a colour (n, 3), 0 to 255, at each of its vertices."""

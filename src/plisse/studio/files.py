@@ -62,6 +62,8 @@ class Files:
         self._written.add(path)
         self.page.tell(f"Saved {path.name} in the scene's folder.")
         self.show()
+        # a collider may have been led to where the shells start: then the scene cannot begin as it is
+        self._post("saved", path.name)
 
     def on_open(self, name: str) -> None:
         if name in list_scenes(self.document.base):

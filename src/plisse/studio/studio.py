@@ -24,7 +24,7 @@ from plisse.studio.files import Files
 from plisse.studio.link import Link
 from plisse.studio.looking import Looking
 from plisse.studio.view import View
-from plisse.studio.words import Died, Ended, Frame, Map, Refused, Resting, Shown, Steer, Taken
+from plisse.studio.words import Died, Ended, Frame, Map, Refused, Resting, Shown, Steer, Taken, Tried, Try
 
 PLAY_RATE = 24.0  # frames a second of a motion
 MOST_DEATHS, DEATHS_WITHIN = 3, 120.0  # of processes that are replaced, and within so many seconds
@@ -66,6 +66,7 @@ class Studio:
         self.good: Version | None = None  # the last one that could be simulated
         self._asked: dict[int, Version] = {}
         self._busy = True
+        self._saved = ""  # name of the scene file that was saved last
         self._deaths: list[float] = []
 
     @property
@@ -160,6 +161,12 @@ class Studio:
             self.page.tell(word.sentence, bad=True) if word.sentence else None
         elif isinstance(word, Map):
             looking.color(word)
+        elif isinstance(word, Tried):
+            if word.sentence:
+                said = (
+                    f"{self._saved} is saved, but cannot be run as it is, as its shells start elsewhere than here"
+                )
+                self.page.tell(f"{said}: {word.sentence}", bad=True)
         elif isinstance(word, Died):
             self._revive()
 
@@ -191,6 +198,10 @@ class Studio:
         if not self.editing.dragging:
             self.editing.choose(self.editing.chosen)
             self.editing.show_place()
+
+    def on_saved(self, name: str) -> None:
+        self._saved = name
+        self.link.ask(Try())
 
     def on_refine(self, refine: bool) -> None:
         self._take_steer(refine=refine)
