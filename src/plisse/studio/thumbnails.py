@@ -8,7 +8,7 @@ from plisse.core.arrays import Floats, Ints
 from plisse.pictures.stage import Stage
 
 WIDTH, HEIGHT = 120, 90  # pixels
-SAMPLES = 120_000  # points, about
+SAMPLES = 80_000  # points, about
 ABOVE = 3.0  # pixels by which shells are moved towards the eye
 BACK = 244  # grey of what is behind
 EYE = np.array([0.55, -0.75, 0.37])  # where it is seen from
