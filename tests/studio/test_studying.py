@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from plisse.scene.presets import PRESETS
 from plisse.studio.studying import Studying
-from plisse.studio.thumbnails import BACK, HEIGHT, WIDTH, draw_thumbnail
+from plisse.studio.thumbnails import BACK, HEIGHT, WIDTH, draw_fabrics, draw_thumbnail, fabrics
 from plisse.studio.view import SECTIONS, Level, View
 from plisse.studio.words import Ended
 
@@ -95,3 +96,12 @@ def test_levels_that_ended_have_small_pictures_and_lose_them_when_they_begin_ane
     desk.view.levels = {0: Level(level.stage, level.x)}
     studying.show_small()
     assert studying.page.said["show_small"][0] is None  # type: ignore[attr-defined]
+
+
+def test_every_fabric_has_a_picture_and_the_chosen_one_a_frame() -> None:
+    assert set(fabrics()) == set(PRESETS)
+    plain, framed = draw_fabrics(None), draw_fabrics("denim")
+    assert plain.shape == framed.shape and 0.005 < (plain != framed).any(axis=2).mean() < 0.01
+    # paper and metal stay flat, cloth hangs down
+    tall = {name: np.ptp(np.flatnonzero((image[:66] != BACK).any(axis=(1, 2)))) for name, image in fabrics().items()}
+    assert max(tall["paper"], tall["aluminium"]) < 0.7 * min(tall["cotton"], tall["silk"], tall["denim"])

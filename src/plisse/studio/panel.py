@@ -14,6 +14,7 @@ from plisse.studio.editing import GRIPS, HOLDS
 from plisse.studio.files import UPLOADABLE
 from plisse.studio.form import Field, Section
 from plisse.studio.intake import MOST_TEXT, is_number
+from plisse.studio.thumbnails import draw_fabrics
 from plisse.studio.view import HOW, SECTIONS
 
 WAYS = ("Undo", "Redo", "Pause")
@@ -222,6 +223,8 @@ class Panel:
     def _show_section(self, section: Section) -> Any:
         folder = self._gui.add_folder(section.title or None, expand_by_default=section.common)
         with folder:
+            if section.title == "material":
+                self._gui.add_image(draw_fabrics(section.fields[0].value).astype(np.uint8))
             for field in section.fields:
                 self._listen(self._control(field), "set", field)
         return folder

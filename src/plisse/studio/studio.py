@@ -163,9 +163,7 @@ class Studio:
             looking.color(word)
         elif isinstance(word, Tried):
             if word.sentence:
-                said = (
-                    f"{self._saved} is saved, but cannot be run as it is, as its shells start elsewhere than here"
-                )
+                said = f"{self._saved} is saved, but cannot be run as it is, as its shells start elsewhere than here"
                 self.page.tell(f"{said}: {word.sentence}", bad=True)
         elif isinstance(word, Died):
             self._revive()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib.resources import as_file, files
+
 import numpy as np
 
 from plisse.core.arrays import Floats, Ints
@@ -9,6 +12,7 @@ from plisse.pictures.stage import Stage
 
 WIDTH, HEIGHT = 120, 90  # pixels
 SAMPLES = 80_000  # points, about
+ACROSS, FRAME, CHOSEN = 4, 2, (30, 90, 170)  # fabrics in a row, and what is around the chosen one
 ABOVE = 3.0  # pixels by which shells are moved towards the eye
 BACK = 244  # grey of what is behind
 EYE = np.array([0.55, -0.75, 0.37])  # where it is seen from
@@ -34,6 +38,26 @@ def draw_thumbnail(stage: Stage, x: Floats, *, width: int = WIDTH, height: int =
     order = inside[np.argsort(points[inside] @ toward, kind="stable")]
     image[row[order], column[order]] = colors[order]
     return image.astype(np.int32)
+
+
+@cache
+def fabrics() -> dict[str, Ints]:
+    """How each fabric of the presets drapes, with its name below; `tools/make_fabrics.py` draws them."""
+    with as_file(files("plisse").joinpath("studio/fabrics.npz")) as path, np.load(path) as found:
+        return {name: found[name].astype(np.int32) for name in found.files}
+
+
+def draw_fabrics(chosen: str | None) -> Ints:
+    """All fabrics, the chosen one in a frame, as an image (height, width, 3), 0 to 255."""
+    tiles = []
+    for name, image in fabrics().items():
+        tile = np.pad(image, ((FRAME, FRAME), (FRAME, FRAME), (0, 0)), constant_values=255)
+        if name == chosen:
+            tile[:FRAME] = tile[-FRAME:] = tile[:, :FRAME] = tile[:, -FRAME:] = CHOSEN
+        tiles.append(tile)
+    tiles += [np.full_like(tiles[0], 255)] * (-len(tiles) % ACROSS)
+    rows = [np.concatenate(tiles[k : k + ACROSS], axis=1) for k in range(0, len(tiles), ACROSS)]
+    return np.concatenate(rows)
 
 
 def _sample(stage: Stage, x: Floats, scale: float) -> list[tuple[Floats, Ints]]:
