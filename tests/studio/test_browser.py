@@ -94,7 +94,7 @@ class Story:
         height, width = (size // 2 * 2 for size in pictures[0].shape[:2])
         writer = imageio.write_frames(
             str(path), (width, height), fps=FILM_RATE, codec="libvpx-vp9", quality=None, macro_block_size=2,
-            output_params=["-crf", "40", "-b:v", "0", "-pix_fmt", "yuv420p"],
+            output_params=["-crf", "48", "-b:v", "0", "-pix_fmt", "yuv420p"],
         )  # fmt: skip
         writer.send(None)
         for picture in pictures:
