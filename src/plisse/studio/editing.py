@@ -335,6 +335,7 @@ class Editing:
             owns = ["motion"]
         name = self.document.title(self.chosen) if self._is_body else None
         self.page.show_tree(list(titles), title, addable=[*owns, *SHAPES, *self._files()], name=name)
+        self.page.allow_grip(self._is_body or "pin" in self.chosen)
         self.page.allow_picks(self._is_body and self.chosen[0] == "shell")
         self.page.show_form(make_form(self.document, self.chosen))
         self._show_gizmo()

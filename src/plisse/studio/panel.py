@@ -202,6 +202,9 @@ class Panel:
         if name is not None:
             self._name.value = name
 
+    def allow_grip(self, allowed: bool) -> None:
+        self._grip.visible = allowed
+
     def allow_picks(self, allowed: bool) -> None:
         self._picks.visible = self._firm.visible = allowed
 
