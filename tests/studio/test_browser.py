@@ -139,9 +139,15 @@ class Story:
         self.wait(lambda: self.studio.editing.chosen == titles[part], f"{part} to be chosen")
 
     def choose(self, label: str, option: str) -> None:
-        """An option of a drop-down."""
-        self.page.get_by_label(label, exact=True).first.click()
-        self.page.get_by_role("option", name=option, exact=True).first.click()
+        """An option of a drop-down; the list closes where the form is made anew meanwhile."""
+        for _ in range(10):
+            self.page.get_by_label(label, exact=True).first.click()
+            try:
+                self.page.get_by_role("option", name=option, exact=True).first.click(timeout=10_000)
+                return
+            except sync_api.TimeoutError:
+                self.page.keyboard.press("Escape")
+        raise AssertionError(f"{label} could not be set to {option}")
 
     def press(self, text: str) -> None:
         self.page.get_by_text(text, exact=True).first.click()
