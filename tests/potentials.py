@@ -21,6 +21,7 @@ from plisse.energies.inertia import AugmentedLagrangian, Inertia, Rigidity
 from plisse.energies.loads import Gravity, PressureLoad, WindDrag
 from plisse.energies.membrane import Membrane
 from plisse.energies.plate import Plate
+from plisse.energies.springs import Springs as PinSprings
 from plisse.energies.strain_limit import StrainLimit
 from plisse.hierarchy.loop import subdivide
 from plisse.progressive.proxy import Prolonged
@@ -261,6 +262,7 @@ CASES: dict[str, Case] = {
         lambda k: AugmentedLagrangian(MASS, SHEET.X, k, np.full(SHEET.X.shape, 0.1 * k)),
         crumpled(SHEET, 0.02), rigid=False,
     ),
+    "springs of a pin": Case(lambda k: PinSprings(MASS * k, SHEET.X), crumpled(SHEET, 0.02), rigid=False),
     "rigidity": Case(lambda k: Rigidity(SHEET.edges, SHEET.X, k), crumpled(SHEET, 0.02), rigid=False),
     "gravity": Case(lambda k: Gravity(MASS * k, np.array([0.0, 0.0, -9.81])), crumpled(SHEET, 0.02), rigid=False),
     "pressure": Case(lambda k: PressureLoad(BALL, k), crumpled(BALL, 0.02), exact_projection=False),

@@ -216,3 +216,20 @@ def test_an_iterate_that_is_blocked_names_the_vertices(monkeypatch: pytest.Monke
         iter(Newton(make_solver("auto")).iterate(objective, free, np.ones(3, bool), stop=0.0, max_iterations=1))
     )
     assert iterate.allowed > 0.4 and iterate.blocked == ()
+
+
+def test_a_lasting_solver_analyses_once_while_its_pattern_holds_all_contacts() -> None:
+    """Also where the arrays of stencils are made anew, as they are after a change of the scene."""
+
+    def direction(newton: Newton, *, touches: bool) -> Floats:
+        objective, x = contact_problem(np.random.default_rng(0))
+        fresh = Mesh(SURFACE.X, SURFACE.triangles.copy())
+        parts = [membrane(fresh), *(part for part in objective.parts if touches or not isinstance(part, Barrier))]
+        return newton.direction(Sum(parts, Clock()), x, np.ones(len(x), bool))
+
+    lasting, plain = Newton(make_solver(), lasting=True), Newton(make_solver())
+    for newton in (lasting, plain):
+        direction(newton, touches=True)
+        apart = direction(newton, touches=False)
+        np.testing.assert_allclose(apart, direction(Newton(make_solver()), touches=False), rtol=1e-6, atol=1e-12)
+    assert (lasting.analyses, plain.analyses) == (1, 2)

@@ -86,6 +86,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
 def nothing_else_happens(site: Site, capfd: pytest.CaptureFixture[str]) -> Iterator[None]:
     """No test writes outside of the project's folder, ends the studio, or makes it print a traceback."""
     site.visitor.set("part", "[scene]")
+    site.visitor.until(lambda: site.visitor.gizmo is None, "nothing to be chosen")
     yield
     assert {name for name in site.added() if not name.startswith("project/")} == set()
     assert all(site.files().get(name) == content for name, content in site.before.items())

@@ -116,3 +116,60 @@ def test_what_is_refused_is_not_sent(desk: Desk) -> None:
     assert desk.sent == []
     with pytest.raises(SceneError, match="Choose the shell"):
         desk.editing.on_pick("Click")
+
+
+def dragged(desk: Desk, path: Any, factors: list[float]) -> None:
+    """Drags the gizmo so that its distance from the middle grows by these factors along the turned axes."""
+    size = desk.editing._size
+    assert size is not None
+    corner = size.origin + size.turn @ (size.reach * factors)
+    for phase, at in (("start", size.corner), ("update", 0.5 * (size.corner + corner)), ("end", corner)):
+        desk.editing.on_drag(path, phase, at, np.array([1.0, 0.0, 0.0, 0.0]))
+
+
+def test_the_gizmo_scales_a_collider_alike_or_along_its_axes(desk: Desk) -> None:
+    path = ("collider", 0)
+    desk.document.set((*path, "rotate"), [0.0, 0.0, 90.0])
+    desk.editing.choose(path)
+    desk.editing.on_grip("size")
+    dragged(desk, path, [1.5, 1.5, 1.5])
+    assert desk.document.scene.colliders[0].scale == pytest.approx((1.5, 1.5, 1.5), rel=1e-3)
+    desk.editing.on_grip("size along axes")
+    dragged(desk, path, [1.0, 2.0, 0.5])
+    assert desk.document.scene.colliders[0].scale == pytest.approx((1.5, 3.0, 0.75), rel=1e-3)
+    # the axes are those of the body, before it is turned
+    box = load_geometry(desk.document.scene, desk.document.base).colliders[0]
+    assert box is not None
+    np.testing.assert_allclose(np.ptp(box.X, axis=0), [0.3 * 3.0, 0.3 * 1.5, 0.3 * 0.75], rtol=0.02)
+    desk.editing.on_undo()
+    assert desk.document.scene.colliders[0].scale == pytest.approx((1.5, 1.5, 1.5), rel=1e-3), "a drag is one step back"
+    desk.editing.on_grip("move, turn")
+    assert desk.editing._size is None
+
+
+def test_the_gizmo_scales_what_a_pin_holds(desk: Desk) -> None:
+    desk.editing.choose(("shell", 0))
+    desk.editing.hold(0, desk.x[[3, 10]])
+    pin, middle = ("shell", 0, "pin", 0), desk.x[[3, 10]].mean(axis=0)
+    desk.editing.on_grip("size")
+    dragged(desk, pin, [2.0, 2.0, 2.0])
+    _, places = desk.target(0)
+    np.testing.assert_allclose(places, middle + 2.0 * (desk.x[[3, 10]] - middle), atol=1e-4)
+
+
+def test_a_half_space_has_no_size(desk: Desk) -> None:
+    desk.editing.on_grip("size")
+    desk.editing.choose(("collider", 1))
+    desk.editing.show_place()
+    assert desk.editing._size is None
+
+
+def test_vertices_are_held_by_springs_where_that_is_chosen(desk: Desk) -> None:
+    desk.editing.choose(("shell", 0))
+    desk.editing.on_hold_how("by springs")
+    desk.editing.hold(0, desk.x[[3]])
+    assert desk.document.scene.shells[0].pins[0].stiffness == 20.0
+    desk.editing.on_hold_how("firmly")
+    desk.editing.choose(("shell", 0))
+    desk.editing.hold(0, desk.x[[5]])
+    assert desk.document.scene.shells[0].pins[1].stiffness is None

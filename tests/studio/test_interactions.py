@@ -82,7 +82,7 @@ class Hand:
     def act(self) -> str:
         acts: list[tuple[float, Callable[[], Any]]] = [
             (5, self.drag), (3, self.set_anything), (2, self.change_fabric), (1, self.add), (1, self.delete),
-            (1, self.pin), (2, lambda: self.post("undo")), (1, lambda: self.post("redo")), (1, self.look),
+            (1, self.pin), (2, lambda: self.post("undo")), (1, lambda: self.post("redo")), (3, self.look),
             (0.5, lambda: self.post("hold")), (0.5, lambda: self.post("refine", bool(self.rng.integers(2)))),
             (0.5, lambda: self.post("upto", self.pick(["the finest", "level 0"]))),
             (0.5, lambda: self.post("rename", f"body {self.rng.integers(99)}")),
@@ -165,12 +165,16 @@ class Hand:
             self.post("picked", at + np.array([0.0, 0.0, 2.0]), np.array([0.0, 0.0, -1.0]))
 
     def look(self) -> None:
-        what, value = self.pick([
+        what, *values = self.pick([
             ("map", "strain"), ("map", "contact"), ("map", "curvature"), ("map", "none"), ("smooth", True),
             ("smooth", False), ("level", "level 0"), ("level", "the newest"), ("beside", "level 0"),
             ("beside", "nothing"), ("wipe", 0.3), ("edges", True), ("limits", True), ("edges", False),
+            ("section", "across x"), ("section", "across y"), ("section", "none"), ("cut", 0.3),
+            ("how", "side by side"), ("how", "wipe"), ("grip", "size"), ("grip", "size along axes"),
+            ("grip", "move, turn"), ("hold_how", "by springs"), ("hold_how", "firmly"), ("measure",),
+            ("pointed", np.array([0.0, 0.0, 2.0]), np.array([0.0, 0.0, -1.0])), ("report",),
         ])  # fmt: skip
-        self.post(what, value)
+        self.post(what, *values)
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from plisse.progressive.session import Session
 from plisse.runs.run import run_scene
 from plisse.runs.store import RunStore
 from plisse.studio.document import open_document
-from plisse.studio.words import Ask, Change, Ended, Frame, Map, Refused, Resting, Shown, Steer, Stop, Taken
+from plisse.studio.words import Ask, Change, Ended, Frame, Map, Refused, Resting, Shown, Steer, Stop, Taken, Tried, Try
 from plisse.studio.work import Work
 
 SCENE: dict[str, Any] = {
@@ -277,3 +277,63 @@ def test_a_motion_leaves_its_frames_for_the_timeline(talk: Talk, tmp_path: Path)
         last = [word for word in said if isinstance(word, Frame) and word.level == level][-1]
         assert store.frames(level) == [0, 1, 2, 3, 4, 5] and last.step == 5
         np.testing.assert_array_equal(store.read_frame(level, 5).astype(np.float32), last.x)
+
+
+def test_a_collider_that_grows_is_led_there_and_the_shell_gives_way(talk: Talk) -> None:
+    talk.say(Steer(refine=False), Change(1, scene()))
+    talk.until(Resting)
+    grown = scene()
+    grown["collider"][0]["scale"] = [1.2, 1.0, 1.1]
+    talk.say(Change(2, grown))
+    said = talk.until(Resting)
+    assert said[0].note == "", "the shell does not begin again"
+    ball = next(word for word in said if isinstance(word, Shown)).stage.parts[1]
+    x = [word for word in said if isinstance(word, Frame)][-1].x[ball.first : ball.last]
+    np.testing.assert_allclose(0.5 * np.ptp(x, axis=0), [0.18, 0.15, 0.165], rtol=0.02)
+
+
+def test_a_level_that_was_begun_is_taken_up_by_another_process(tmp_path: Path) -> None:
+    first = Talk(tmp_path)
+    first.say(Change(1, scene()))
+    while not isinstance(word := first.answers.get(timeout=60.0), Frame) or word.level == 0 or not word.whole:
+        pass
+    first.close()
+    second = Talk(tmp_path)
+    second.say(Change(1, scene()))
+    said = second.until(Resting)
+    assert said[-1].sentence == ""
+    assert [(word.level, word.converged) for word in said if isinstance(word, Ended)] == [(0, True), (1, True)]
+    second.close()
+
+
+def test_a_refusal_tells_which_triangles_it_is_about(talk: Talk) -> None:
+    talk.say(Steer(refine=False), Change(1, scene()))
+    talk.until(Resting)
+    through = scene()
+    through["collider"][0]["translate"] = [0.0, 0.0, 0.15]
+    through["shell"][0]["translate"] = [0.0, 0.0, 0.17]
+    through["shell"][0].pop("drop_height")
+    talk.say(Change(2, through, restart=True))
+    refused = talk.until(Refused)[-1]
+    assert refused.places is not None and refused.places.shape[1:] == (3, 3) and len(refused.places) > 1
+    # they lie where ball and cloth cross
+    assert np.abs(refused.places[..., 2] - 0.17).max() < 0.1
+
+
+def test_a_scene_that_was_led_to_where_it_cannot_begin_says_so(talk: Talk) -> None:
+    """The ball is led up through where the shell starts, which the shell gives way to."""
+    talk.say(Steer(refine=False), Change(1, scene()))
+    talk.until(Resting)
+    talk.say(Try())
+    assert talk.until(Tried)[-1].sentence == ""
+    table = scene()
+    table["shell"][0].pop("drop_height")
+    table["shell"][0]["translate"] = [0.0, 0.0, 0.17]
+    talk.say(Change(2, table, restart=True))
+    talk.until(Resting)
+    table = deepcopy(table)
+    table["collider"][0]["translate"] = [0.0, 0.0, 0.1]
+    talk.say(Change(3, table))
+    talk.until(Resting)
+    talk.say(Try())
+    assert "intersection" in talk.until(Tried)[-1].sentence

@@ -296,6 +296,10 @@ class Pattern:
             self._slots[id(nodes)] = (nodes, slots)
         return slots
 
+    def forget(self) -> None:
+        """Forgets the positions that were memoised."""
+        self._slots.clear()
+
     def assemble(self, hessian: Hessian, *, fixed: Sequence[Ints] = ()) -> Floats | None:
         """Values of the upper-triangular CSR matrix, or None where a block lies outside of this pattern.
 

@@ -17,7 +17,7 @@ from plisse.progressive.planning import kinds_of_rest, plan_levels
 from plisse.progressive.rest import MOST_STRIDE, Rest
 from plisse.progressive.scales import settle_contact
 from plisse.progressive.scene_problem import Extra, Finer, Proxy, SceneProblem, centres_of_mass
-from plisse.progressive.shells import ShellModel
+from plisse.progressive.shells import ShellModel, firm_pins
 from plisse.progressive.softening import (
     Softening,
     least_kept,
@@ -240,8 +240,8 @@ class Ladder:
         if key not in self._models:
             geometry = self.geometry(level)
             self._models[key] = ShellModel(
-                self.scene.at(0.0), geometry.shells, regions=geometry.regions, softening=softening, pins=geometry.pins,
-                room=room,
+                self.scene.at(0.0), geometry.shells, regions=geometry.regions, softening=softening,
+                pins=firm_pins(self.scene, geometry.pins), room=room,
             )  # fmt: skip
         return self._models[key]
 
@@ -281,7 +281,7 @@ def _shells_on_all_levels(ladder: Ladder) -> list[object]:
     weights = [[w.tobytes() for w in each] for each in ladder.given.regions]
     clamps = [
         [vertices.tobytes() for vertices in pins] if shell.material.bending == "plate" else None
-        for shell, pins in zip(ladder.scene.shells, ladder.given.pins, strict=True)
+        for shell, pins in zip(ladder.scene.shells, firm_pins(ladder.scene, ladder.given.pins), strict=True)
     ]
     return [*meshes, weights, clamps, *(shell.pressure and shell.pressure.kind for shell in ladder.scene.shells)]
 

@@ -9,6 +9,7 @@ import numpy as np
 from plisse.core.arrays import Floats
 from plisse.core.potential import Sum
 from plisse.energies.membrane import shape_gradients
+from plisse.energies.springs import Springs
 from plisse.progressive.metrics import curvatures
 from plisse.progressive.report import MechanicsReport
 from plisse.progressive.scene_problem import SceneProblem
@@ -42,10 +43,12 @@ def measure_mechanics(problem: SceneProblem, x: Floats) -> Mechanics:
     total = Sum(problem.potentials).gradient(x)
     contact = -Sum(problem.contact_parts).gradient(x) if problem.contact_parts else np.zeros_like(x)
     held = np.where((bodies.is_simulated & ~problem.free)[:, None], total, 0.0)
+    springs = [part for part in problem.potentials if isinstance(part, Springs)]
+    held -= Sum(springs).gradient(x) if springs else 0.0
     pins = {
         bodies.names[shell]: bodies.part(held, shell).sum(axis=0)
         for shell in range(bodies.simulated)
-        if not problem.free[bodies.of_vertex == shell].all()
+        if problem.scene.shells[shell].pins
     }
     # what contact does to a mesh collider's vertices, it does to the shells the other way round
     solids = range(bodies.simulated, len(bodies.names))

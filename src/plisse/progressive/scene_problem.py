@@ -19,11 +19,12 @@ from plisse.core.bodies import Bodies, lay_out
 from plisse.core.errors import SceneError
 from plisse.core.mesh import concatenate
 from plisse.core.potential import Past, Potential, frozen
+from plisse.energies.springs import Springs
 from plisse.hierarchy.maps import LevelMap
 from plisse.progressive.air import Air
 from plisse.progressive.proxy import Prolonged
 from plisse.progressive.scales import pressure_of_unit_barrier, settle_contact
-from plisse.progressive.shells import ShellModel
+from plisse.progressive.shells import ShellModel, firm_pins
 from plisse.progressive.softening import Softening
 from plisse.scene.colliders import Collider, move_half_space
 from plisse.scene.geometry import Geometry
@@ -83,19 +84,21 @@ class SceneProblem(Problem):
             own = None if proxy is None else proxy.softening
             room = bodies.n - bodies.n_simulated
             model = ShellModel(
-                scene.at(0.0), geometry.shells, regions=geometry.regions, pins=geometry.pins, softening=own, room=room
-            )
+                scene.at(0.0), geometry.shells, regions=geometry.regions, pins=firm_pins(scene, geometry.pins),
+                softening=own, room=room,
+            )  # fmt: skip
         self.model, self.shells = model, model.mesh
         placed = geometry.placed
         x0 = frozen(placed if start is None else start.copy())
         free, scripted = _prescribe(scene, geometry, bodies, placed, x0)
+        self._springs, self._stiffness = _spring(scene, geometry, bodies, placed)
+        led = (*scripted, *self._springs)
         v0 = _throw(scene, bodies, x0, centres_of_mass(model, x0) if centres is None else centres)
         v0[~free] = 0.0
         assert scene.contact.dhat is not None
         super().__init__(
             x0, free, _mass_of(model, proxy), (), v0=v0, bodies=bodies, scripted=scripted, surface=surface,
-            reach=scene.contact.dhat, last_key=max([scene.last_key, *(entry.last_key for entry in scripted)]),
-            level=level,
+            reach=scene.contact.dhat, last_key=max([scene.last_key, *(entry.last_key for entry in led)]), level=level,
         )  # fmt: skip
         self._proxy, self._time, self._ease = proxy, 0.0, ease
         self._air = Air(scene) if Air.blows_unevenly(scene) else None
@@ -118,11 +121,14 @@ class SceneProblem(Problem):
     def at(self, t: float) -> SceneProblem:
         keyed = self.scene.keyed
         same = all(entry.at(t) == entry.at(self._time) for entry in keyed)
-        if same and self._air is None:
+        pulled = any(not np.array_equal(entry.at(t), entry.at(self._time)) for entry in self._springs)
+        if same and self._air is None and not pulled:
             return self
         other, scene, proxy = copy(self), self.scene.at(t), self._proxy
         other._time = t
         if same:
+            if pulled:
+                other._compose(proxy)
             return other
         other.model = self.model.of(scene)
         if proxy is not None and proxy.finer is not None:
@@ -141,7 +147,15 @@ class SceneProblem(Problem):
         self.strain_limit = self.model.limit
         if self.strain_limit is not None:
             self.elastic.append(self.strain_limit)
-        self.potentials = [*self.elastic, *self._contact, *self.extra]
+        springs = [Springs(self._stiffness, self._spring_places())] if self._springs else []
+        self.potentials = [*self.elastic, *springs, *self._contact, *self.extra]
+
+    def _spring_places(self) -> Floats:
+        """Where springs pull their vertices to now [m], (n, 3)."""
+        out = np.array(self.x0)
+        for entry in self._springs:
+            out[entry.vertices] = entry.at(self._time)
+        return out
 
     def eased(self, part: float) -> SceneProblem:
         """With shells that give way to compression at first, the less the larger the part (0 to 1)."""
@@ -296,6 +310,8 @@ def _prescribe(
     free, scripted, extent = bodies.is_simulated.copy(), list[Scripted](), float(np.abs(placed).max(initial=0.0))
     for shell, pins, first in zip(scene.shells, geometry.pins, bodies.starts, strict=False):
         for pin, vertices in zip(shell.pins, pins, strict=True):
+            if pin.stiffness is not None:
+                continue
             chosen = (vertices + first).astype(np.int32)
             free[chosen] = False
             # a finer level's that found no room where it is held has to be led there
@@ -309,6 +325,21 @@ def _prescribe(
         if collider.motion or track is not None or not np.array_equal(x0[vertices], placed[vertices]):
             scripted.append(_follow(vertices, placed[vertices], collider, collider, track))
     return free, scripted
+
+
+def _spring(scene: Scene, geometry: Geometry, bodies: Bodies, placed: Floats) -> tuple[list[Scripted], Floats]:
+    """Vertices that springs pull along keyframes, and the stiffness of every vertex (n,) [N/m]: by area, so that a pin
+    is as stiff on all levels.
+    """
+    entries, stiffness = list[Scripted](), np.zeros(bodies.n)
+    for i, (shell, pins) in enumerate(zip(scene.shells, geometry.pins, strict=False)):
+        for pin, vertices in zip(shell.pins, pins, strict=True):
+            if pin.stiffness is not None:
+                chosen = (vertices + bodies.starts[i]).astype(np.int32)
+                area = geometry.shells[i].vertex_areas[vertices]
+                stiffness[chosen] += pin.stiffness * area / area.sum()
+                entries.append(_follow(chosen, placed[chosen], pin, shell))
+    return entries, stiffness
 
 
 def hold(scene: Scene, geometry: Geometry, x: Floats, t: float) -> Floats:

@@ -256,13 +256,15 @@ class Session:
         self._open(level)
         start = self.grid.last(level)
         problem, self._changed = self._changed, None
-        if problem is None or level > 0 or start is None or not np.array_equal(problem.x0, start.x):
+        checked = problem is not None and level == 0 and start is not None and np.array_equal(problem.x0, start.x)
+        if problem is None or not checked:
             problem = self.ladder.problem(level, start=None if start is None else start.x)
         if start is not None:
             x = yield from self._relieve(problem, start)
             if x is not start.x:
-                problem = self.ladder.problem(level, start=x)
-            problem.check_distances()
+                problem, checked = self.ladder.problem(level, start=x), False
+            if not checked:
+                problem.check_distances()
             self.grid.put(replace(start, x=x, converged=False, stalled=False))
         last = (0 if start is None else start.step) + self.scene.time.max_steps
         goal = self.ladder.rest(rest) if tol is None else None

@@ -204,6 +204,14 @@ def _part(mesh: Mesh, triangles: Bools) -> Mesh:
     return replace(mesh, triangles=mesh.triangles[triangles], uv=None, rest=rest)
 
 
+def firm_pins(scene: Scene, pins: Sequence[Sequence[Ints]]) -> list[list[Ints]]:
+    """Vertices (k,) of each pin of each shell that holds them in their places, not by springs."""
+    return [
+        [vertices for pin, vertices in zip(shell.pins, each, strict=True) if pin.stiffness is None]
+        for shell, each in zip(scene.shells, pins, strict=True)
+    ]
+
+
 def _held(mesh: Mesh, pins: Sequence[Ints]) -> Bools:
     """Triangles (m,) whose corners are all pinned, and those of a neighbour too.
 

@@ -75,6 +75,10 @@ class Pin(Selection):
     pivot: Vector | None = three(
         "m", "centre of the motion's rotation and scaling", default=None, shown="the shell's `translate`"
     )
+    stiffness: float | None = number(
+        "N/m", "of springs, all of them together, that pull the vertices to their places instead of holding them there",
+        default=None, shown="held firmly", above=0,
+    )  # fmt: skip
 
     def check(self) -> None:
         fill_in(self, motion=check_motion(self.motion))

@@ -188,6 +188,10 @@ class Newton:
             self._base, self._fixed, self._mark = Pattern.of(free, fixed), fixed, ""
             self._pattern = self._base
         assert self._pattern is not None
+        if any(a is not b for a, b in zip(fixed, self._fixed, strict=True)):
+            # the same stencils in other arrays: those of before are not looked for again
+            self._fixed = fixed
+            self._pattern.forget()
         values = self._pattern.assemble(hessian, fixed=fixed)
         if values is None:
             soon = [] if once else objective.soon(x)

@@ -13,7 +13,8 @@ from plisse.pictures.stage import Part, Plane, Stage
 from plisse.studio.panel import Post
 
 GROUND = (214, 211, 204)
-MARKS = {"pin": (30, 90, 170), "limit": (220, 40, 40), "refused": (220, 40, 40)}
+RED = (220, 40, 40)
+MARKS = {"pin": (30, 90, 170), "limit": RED, "refused at": RED, "measure": (20, 120, 60)}
 REACH = 8.0  # half a side of a half-space's square, in sizes of the scene
 
 
@@ -73,6 +74,7 @@ class Canvas:
                 mesh = self._meshes.get(name)
                 if mesh is not None and hasattr(mesh, "vertices"):
                     mesh.vertices = np.ascontiguousarray(x[part.first : part.last], np.float32)
+        self._server.flush()  # a frame does not wait for others to be sent with it
 
     def tint(self, part: Part, x: Floats, colors: Ints) -> None:
         """Shows a surface with a colour (n, 3), 0 to 255, at each of its vertices."""
@@ -89,7 +91,7 @@ class Canvas:
         self._meshes[name] = self._scene.add_mesh_trimesh(name, trimesh.util.concatenate(sides))
 
     def mark(self, kind: str, points: Floats | Singles, size: float) -> None:
-        """Dots at places (k, 3) [m], "pin", "limit" or "refused"; none takes them away."""
+        """Dots at places (k, 3) [m], one of MARKS; none takes them away."""
         name = f"/marks/{kind}"
         if not len(points):
             old = self._meshes.pop(name, None)
@@ -100,6 +102,20 @@ class Canvas:
             name, np.ascontiguousarray(points, np.float32), MARKS[kind], point_size=size, point_shape="circle",
             precision="float32",
         )  # fmt: skip
+
+    def mark_triangles(self, corners: Singles | None) -> None:
+        """Triangles (k, 3, 3) [m] of which a refusal is, in red and seen through everything; None takes them away."""
+        for old in [name for name in self._meshes if name.startswith("/marks/refused")]:
+            self._meshes.pop(old).remove()
+        if corners is None or not len(corners):
+            return
+        faces = np.arange(3 * len(corners), dtype=np.uint32).reshape(-1, 3)
+        points = np.ascontiguousarray(corners.reshape(-1, 3), np.float32)
+        for name, wireframe in (("/marks/refused", False), ("/marks/refused edges", True)):
+            self._meshes[name] = self._scene.add_mesh_simple(
+                name, points, faces, color=RED, wireframe=wireframe, side="double", cast_shadow=False
+            )
+        self.mark("refused at", corners.mean(axis=1), 0.01 * max(float(np.ptp(points, axis=0).max()), 0.02))
 
     def show_gizmo(
         self, place: Any, position: Floats | None, wxyz: Floats | None = None, *, size: float = 0.3, turns: bool = True
@@ -123,14 +139,15 @@ class Canvas:
         self._gizmo = gizmo
 
     def await_pick(self, kind: str | None) -> None:
-        """The next click or rectangle in the view is posted as "picked"; None waits for none."""
+        """The next click or rectangle in the view is posted; None waits for none. "Measure": a click, as "pointed"."""
         self._scene.remove_click_callback()
         self._scene.remove_rect_select_callback()
-        if kind == "Click":
+        if kind in ("Click", "Measure"):
+            name = "picked" if kind == "Click" else "pointed"
 
             @self._scene.on_click()
             async def _(event: Any) -> None:
-                self._post("picked", np.array(event.ray_origin), np.array(event.ray_direction))
+                self._post(name, np.array(event.ray_origin), np.array(event.ray_direction))
 
         elif kind == "Rectangle":
 

@@ -15,12 +15,15 @@ from plisse.scene.geometry import Geometry
 from plisse.studio.document import FROM_FILE, PARTS, SHAPES, Document, Path_, Table, Version, find, put
 from plisse.studio.files import list_meshes
 from plisse.studio.form import Field, make_form, settings
-from plisse.studio.places import angles_of, frame, meet, wxyz_of
+from plisse.studio.places import Size, angles_of, frame, matrix_of, measure_size, meet, wxyz_of
 from plisse.studio.view import View
 
 if TYPE_CHECKING:
     from plisse.studio.page import Page
 
+HOLDS = ("firmly", "by springs")
+SPRING = "20 N/m"  # of a new pin; a square metre of cotton stretches it by 7 cm
+GRIPS = ("move, turn", "size", "size along axes")  # what the gizmo does
 TOGETHER = 1.0  # seconds within which changes of one value count as one for undoing
 NOTHING = np.zeros((0, 3))
 
@@ -32,6 +35,8 @@ class Editing:
         self.document, self.page, self.view, self._send = document, page, view, send
         self.chosen: Path_ = ()
         self.dragging = False
+        self._grip, self._hold = GRIPS[0], HOLDS[0]
+        self._size: Size | None = None  # what the gizmo changes, where that is a size
         self._mark: tuple[Any, float] = (None, 0.0)
         self._grabbed = (np.zeros(3), np.zeros(4))  # where the gizmo was at the beginning of a drag
 
@@ -39,14 +44,10 @@ class Editing:
 
     def changed(self, version: Version, *, form: bool = True) -> None:
         self.page.show_refusal("")
-        self.show_places(None)
+        self.page.mark_triangles(None)
         self._send(version)
         if form:
             self.show_place()
-
-    def show_places(self, places: Any) -> None:
-        """Dots where what was refused would intersect."""
-        self.page.mark("refused", NOTHING if places is None else places, 0.02 * self._extent())
 
     def on_set(self, field: Field, value: Any) -> None:
         version = self.document.set(field.path, field.read(value), mark=self._mark_of(field.path))
@@ -110,11 +111,31 @@ class Editing:
         if np.allclose(position, self._grabbed[0]) and np.allclose(wxyz, self._grabbed[1]) and self._mark[0] is None:
             return  # touched, and not moved
         rotate, mark = angles_of(wxyz), self._mark_of(("drag", place))
-        if len(place) > 2:
+        if self._size is not None:
+            factors = self._size.at(position, uniform=self._grip == GRIPS[1])
+            version = self._scale(place, factors, mark)
+        elif len(place) > 2:
             version = self._lead(place, position, rotate, mark)
         else:
             version = self.document.set_pose(place, [round(float(p), 5) for p in position], rotate, mark=mark)
         self.changed(version, form=phase == "end")
+
+    def on_grip(self, grip: str) -> None:
+        self._grip = grip
+        self._show_gizmo()
+
+    def _scale(self, place: Path_, factors: list[float], mark: object) -> Version:
+        """Scales a body at rest, or leads a pin's vertices apart from their middle."""
+        middle = self._held(place).mean(axis=0) if len(place) > 2 else None
+
+        def change(table: Table) -> None:
+            said = find(table, place)
+            if middle is not None:
+                said["pivot"] = [round(float(p), 6) for p in middle]
+                said = said.setdefault("motion", [{"time": 1.0}])[-1]
+            said["scale"] = factors if len(set(factors)) > 1 else factors[0]
+
+        return self.document.edit(change, f"size of {self.document.title(place)}", mark=mark)
 
     def _lead(self, pin: Path_, position: Floats, rotate: list[float], mark: object) -> Version:
         """A pin's vertices are led to where its gizmo is, turned about their middle."""
@@ -132,27 +153,53 @@ class Editing:
     def _show_gizmo(self) -> None:
         scene, path = self.document.scene, self.chosen
         self.page.mark("pin", NOTHING, 0.0)
+        self._size = None
         pin = path[:4] if len(path) >= 4 and path[2] == "pin" else None
-        if not self._is_body and pin is None:
-            self.page.show_gizmo(path, None)
-            return
-        size = 0.35 * self._extent()
         if pin is not None:
-            try:
-                held = self._held(pin)
-            except SceneError:  # it selects nothing, which the process says
-                self.page.show_gizmo(path, None)
-                return
-            last = scene.shells[int(pin[1])].pins[int(pin[3])].motion[-1:]
-            shift = np.array(last[0].translate) if last else np.zeros(3)
-            turn = wxyz_of(np.array(last[0].rotate)) if last else None
-            self.page.mark("pin", held + shift, 0.03 * self._extent())
-            self.page.show_gizmo(pin, held.mean(axis=0) + shift, turn, size=size)
+            self._show_gizmo_of(pin)
+            return
+        if not self._is_body:
+            self.page.show_gizmo(path, None)
             return
         body = (scene.shells if path[0] == "shell" else scene.colliders)[int(path[1])]
         space = getattr(body, "half_space", None)
         place = np.array(body.translate if space is None else space.point, float)
-        self.page.show_gizmo(path, place, wxyz_of(np.array(body.rotate)), size=size, turns=space is None)
+        wxyz, x = wxyz_of(np.array(body.rotate)), self._placed(path)
+        if self._grip != GRIPS[0] and x is not None:
+            self._size = measure_size(x, place, matrix_of(wxyz), np.array(body.scale))
+        self._put_gizmo(path, place, wxyz, turns=space is None)
+
+    def _show_gizmo_of(self, pin: Path_) -> None:
+        """The gizmo that leads a pin's vertices to their places, or scales them about their middle."""
+        try:
+            held = self._held(pin)
+        except SceneError:  # it selects nothing, which the process says
+            self.page.show_gizmo(pin, None)
+            return
+        last = self.document.scene.shells[int(pin[1])].pins[int(pin[3])].motion[-1:]
+        middle, shift = held.mean(axis=0), np.array(last[0].translate) if last else np.zeros(3)
+        wxyz = wxyz_of(np.array(last[0].rotate if last else (0.0, 0.0, 0.0)))
+        scale = np.array(last[0].scale) if last else np.ones(3)
+        led = ((held - middle) * scale) @ matrix_of(wxyz).T + middle + shift
+        self.page.mark("pin", led, 0.03 * self._extent())
+        if self._grip != GRIPS[0] and np.ptp(led, axis=0).max() > 1e-6:
+            self._size = measure_size(led, middle + shift, matrix_of(wxyz), scale)
+        self._put_gizmo(pin, middle + shift, wxyz)
+
+    def _put_gizmo(self, path: Path_, place: Floats, wxyz: Floats, *, turns: bool = True) -> None:
+        at = place if self._size is None else self._size.corner
+        self.page.show_gizmo(path, at, wxyz, size=0.35 * self._extent(), turns=turns and self._size is None)
+
+    def _placed(self, path: Path_) -> Floats | None:
+        """Where a body's vertices start [m], (n, 3); None of a half-space, and where the scene cannot be."""
+        try:
+            geometry = self._geometry()
+        except SceneError:
+            return None
+        if path[0] == "shell":
+            return geometry.shell_positions[int(path[1])]
+        mesh = geometry.colliders[int(path[1])]
+        return None if mesh is None else mesh.X
 
     # --- holding ------------------------------------------------------------------------------------------------------
 
@@ -162,6 +209,9 @@ class Editing:
         self.page.show_gizmo(self.chosen, None)  # it would be in the way
         self.page.await_pick(kind)
         self.page.tell("Click a vertex of the shell." if kind == "Click" else "Draw a rectangle over the shell.")
+
+    def on_hold_how(self, how: str) -> None:
+        self._hold = how
 
     def on_picked(self, origin: Floats, direction: Floats) -> None:
         """A click: the vertex of the first surface that it meets is held, if that is a shell."""
@@ -202,6 +252,8 @@ class Editing:
         placed = self._geometry().shell_positions[shell][near]
         shift = (x[near] - placed).mean(axis=0)
         says: Table = {"vertices": near, "pivot": [round(float(p), 6) for p in placed.mean(axis=0)]}
+        if self._hold != HOLDS[0]:
+            says["stiffness"] = SPRING
         if np.linalg.norm(shift) > 1e-6:
             says["motion"] = [{"time": 1.0, "translate": [round(float(p), 6) for p in shift]}]
         self.choose(self.document.add("pin", owner=("shell", shell), **says))
@@ -283,6 +335,7 @@ class Editing:
             owns = ["motion"]
         name = self.document.title(self.chosen) if self._is_body else None
         self.page.show_tree(list(titles), title, addable=[*owns, *SHAPES, *self._files()], name=name)
+        self.page.allow_grip(self._is_body or "pin" in self.chosen)
         self.page.allow_picks(self._is_body and self.chosen[0] == "shell")
         self.page.show_form(make_form(self.document, self.chosen))
         self._show_gizmo()

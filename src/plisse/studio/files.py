@@ -60,8 +60,10 @@ class Files:
         self._spare(self.document.base / name)
         path = self.document.save(name)
         self._written.add(path)
-        self.page.tell(f"Saved {path}.")
+        self.page.tell(f"Saved {path.name} in the scene's folder.")
         self.show()
+        # a collider may have been led to where the shells start: then the scene cannot begin as it is
+        self._post("saved", path.name)
 
     def on_open(self, name: str) -> None:
         if name in list_scenes(self.document.base):
@@ -146,7 +148,7 @@ class Files:
             self.page.tell(sentence, bad=True)
         else:
             self._written.add(path)
-            self.page.tell(f"Wrote {path}.")
+            self.page.tell(f"Wrote {path.name} into the scene's folder.")
 
     def _spare(self, path: Path) -> None:
         """Raises SceneError where a file is there that the studio has not written."""
@@ -195,16 +197,17 @@ def check_file(path: Path) -> str:
         done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=MOST_SECONDS)
     except subprocess.TimeoutExpired:
         return f"{path.name} was not read within {MOST_SECONDS:.0f} s: it is too large, or damaged."
-    return _failure(done)
+    return failure(done)
 
 
 def run_command(words: list[str]) -> str:
     """Runs `plisse` with these words; returns what went wrong in one sentence, or nothing."""
     done = subprocess.run([sys.executable, "-m", "plisse.cli", *words], capture_output=True, text=True, check=False)
-    return _failure(done)
+    return failure(done)
 
 
-def _failure(done: subprocess.CompletedProcess[str]) -> str:
+def failure(done: subprocess.CompletedProcess[str]) -> str:
+    """What a command said that went wrong, in one sentence, or nothing."""
     if done.returncode == 0:
         return ""
     said = [line for line in done.stderr.splitlines() if line.strip()]

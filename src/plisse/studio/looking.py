@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from plisse.core.errors import SceneError
-from plisse.runs.store import RunStore
 from plisse.studio.link import Link
-from plisse.studio.view import RAMP, View, color, describe
+from plisse.studio.motion import Motion
+from plisse.studio.studying import Studying
+from plisse.studio.view import HOW, RAMP, View, color, describe
 from plisse.studio.words import Ask, Ended, Frame, Map, Shown, Taken
 
 if TYPE_CHECKING:
@@ -20,34 +21,32 @@ NOTHING = np.zeros((0, 3))
 
 
 class Looking:
-    """folder: the run folder of the process, in which a motion's frames are."""
+    """folder: the run folder of the process, in which a motion's frames are; post: takes an event."""
 
-    def __init__(self, page: Page, view: View, link: Link, folder: Path) -> None:
-        self.page, self.view, self._link, self._folder = page, view, link, folder
+    def __init__(self, page: Page, view: View, link: Link, folder: Path, *, post: Callable[..., None]) -> None:
+        self.page, self.view, self._link = page, view, link
+        self.motion = Motion(page, view, folder, post=post, draw=self.draw)
+        self.studying = Studying(page, view, folder, post=post, draw=self.draw)
         self.aimed = False
-        self.playing = False
         self._count = 1  # levels of the scene
-        self._every: int | None = None  # steps from frame to frame of a motion
-        self._frame = self._last = 0
         self._edges = self._limits = False
 
     # --- what the process finds ---------------------------------------------------------------------------------------
 
     def take(self, word: Taken) -> None:
-        self._count, self._every = word.levels, word.every
-        self.playing, self._frame, self._last = False, 0, 0
-        self.page.show_frames(0, 0, playing=False)
+        self._count = word.levels
+        self.motion.take(word.every)
 
     def show(self, word: Shown) -> None:
         self.view.take_shown(word)
-        self._frame = self._last = 0
+        self.studying.forget(word.level)
+        self.motion.begin()
         self.draw()
         self.show_levels()
 
     def move(self, word: Frame) -> None:
         shown = self.view.take_frame(word)
-        follows = self._every is None or self._follow(word.step // self._every)
-        if shown and not self.playing and follows:
+        if self.motion.follow(word.step) and shown:
             if self.view.is_moving:
                 self.page.move(self.view.levels[word.level].x)
             else:
@@ -56,16 +55,9 @@ class Looking:
             x = self.view.levels[word.level].x
             self.page.mark("limit", x[list(word.limits)], 0.01 * float(np.ptp(x, axis=0).max()))
 
-    def _follow(self, newest: int) -> bool:
-        """Follows a motion that is being found, unless an earlier frame is looked at."""
-        follows = self._frame >= self._last
-        self._last = newest
-        self._frame = newest if follows else self._frame
-        self.page.show_frames(self._last, self._frame, playing=self.playing)
-        return follows
-
     def end(self, word: Ended) -> None:
         self.view.take_end(word)
+        self.studying.show_small()
         self.show_levels()
         self._ask()
 
@@ -86,6 +78,14 @@ class Looking:
         self.view.beside = None if name == "nothing" else int(name.removeprefix("level "))
         self.draw()
         self.show_levels()
+
+    def on_levels_found(self) -> None:
+        self.draw()
+        self.show_levels()
+
+    def on_how(self, how: str) -> None:
+        self.view.aside = how != HOW[0]
+        self.draw()
 
     def on_wipe(self, part: float) -> None:
         self.view.wipe = part
@@ -118,28 +118,6 @@ class Looking:
         elif self.view.map_kind != "none":
             self.page.tell(f"The map appears once level {self.view.shown} has come to its end.")
 
-    # --- motion -------------------------------------------------------------------------------------------------------
-
-    def on_frame(self, number: int) -> None:
-        self._frame = int(number)
-        self._show_frame()
-
-    def on_play(self) -> None:
-        self.playing = not self.playing
-        self.page.show_frames(self._last, self._frame, playing=self.playing)
-
-    def play_on(self) -> None:
-        """The next frame of a motion that is played."""
-        self._frame = self._frame + 1 if self._frame < self._last else 0
-        self.page.show_frames(self._last, self._frame, playing=True)
-        self._show_frame()
-
-    def _show_frame(self) -> None:
-        try:
-            self.page.move(RunStore(self._folder).read_frame(self.view.shown, self._frame))
-        except SceneError:
-            return  # not written yet, or taken away by a change
-
     # --- what is drawn ------------------------------------------------------------------------------------------------
 
     def draw(self) -> None:
@@ -149,7 +127,7 @@ class Looking:
         stage, x = self.view.compose()
         self.page.set_stage(stage, x, edges=self._edges and self.view.is_moving)
         found = self.view.map
-        if found is not None and not self.view.smooth and self.view.beside is None:
+        if found is not None and not self.view.smooth and self.view.beside is None and self.view.section < 0:
             colors, low, high = color(found.values)
             for part in (part for part in stage.parts if part.is_shell):
                 self.page.tint(part, x[part.first : part.last], colors[part.first : part.last])

@@ -7,9 +7,15 @@ from collections.abc import Callable, Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
+from plisse.core.arrays import Ints
+from plisse.studio.editing import GRIPS, HOLDS
 from plisse.studio.files import UPLOADABLE
 from plisse.studio.form import Field, Section
 from plisse.studio.intake import MOST_TEXT, is_number
+from plisse.studio.thumbnails import draw_fabrics
+from plisse.studio.view import HOW, SECTIONS
 
 WAYS = ("Undo", "Redo", "Pause")
 
@@ -45,11 +51,15 @@ class Panel:
             self._listen(self._name, "rename")
             acts = gui.add_button_group("", ("Duplicate", "Delete"))
             self._listen(acts, "act")
+            self._grip = gui.add_dropdown("gizmo", GRIPS, hint="what dragging it does")
+            self._listen(self._grip, "grip")
             self._picks = gui.add_button_group(
                 "hold by", ("Click", "Rectangle"),
                 hint="then click a vertex, or draw a rectangle, on the chosen shell: it is held where it is",
             )  # fmt: skip
             self._listen(self._picks, "pick")
+            self._firm = gui.add_dropdown("hold", HOLDS, hint="what a new pin does")
+            self._listen(self._firm, "hold_how")
             self._refusal = gui.add_html("", visible=False)
             self._form = gui.add_folder(None)
         with tabs.add_tab("Levels", icon="stack-2"):
@@ -61,6 +71,8 @@ class Panel:
             self._listen(self._upto, "upto")
             self._beside = gui.add_dropdown("compare with", ("nothing",))
             self._listen(self._beside, "beside")
+            self._how = gui.add_dropdown("how", HOW, visible=False)
+            self._listen(self._how, "how")
             self._wipe = gui.add_slider("wipe", 0.0, 1.0, 0.01, 0.5, visible=False)
             self._listen(self._wipe, "wipe")
             self._map = gui.add_dropdown("map", ("none", "strain", "curvature", "contact"))
@@ -72,13 +84,25 @@ class Panel:
             self._listen(self._edges, "edges")
             self._limits = gui.add_checkbox("what limits the step", False, hint="vertices that leave no room for it")
             self._listen(self._limits, "limits")
+            self._section = gui.add_dropdown("section", SECTIONS)
+            self._listen(self._section, "section")
+            self._cut = gui.add_slider("cut", 0.0, 1.0, 0.01, 0.5, visible=False)
+            self._listen(self._cut, "cut")
             self._ends = gui.add_html("")
+            self._small = gui.add_image(np.full((2, 2, 3), 255, np.uint8), visible=False)
+            self._button("Measure", "measure", icon="ruler-measure", hint="the distance of two points that you click")
+            self._button("Report", "report", icon="report", hint="of everything that was reached")
+            self._report = gui.add_html("", visible=False)
         with tabs.add_tab("Motion", icon="movie"):
             self._motion_note = gui.add_html(_small("A scene in equilibrium has no motion: set time.mode to dynamic."))
             self._frame = gui.add_slider("frame", 0, 1, 1, 0, visible=False)
             self._listen(self._frame, "frame")
             self._play = self._button("Play", "play", icon="player-play")
             self._play.visible = False
+            self._window = gui.add_multi_slider("window", 0, 1, 1, (0, 1), visible=False)
+            self._listen(self._window, "window")
+            self._refine_frames = self._button("Refine the window", "refine_frames", icon="stack-2")
+            self._refine_frames.visible = False
         with tabs.add_tab("File", icon="device-floppy"):
             self._file = gui.add_text("file", "", hint="name of what is written into the scene's folder")
             self._button("Save scene", "save", icon="device-floppy")
@@ -178,8 +202,11 @@ class Panel:
         if name is not None:
             self._name.value = name
 
+    def allow_grip(self, allowed: bool) -> None:
+        self._grip.visible = allowed
+
     def allow_picks(self, allowed: bool) -> None:
-        self._picks.visible = allowed
+        self._picks.visible = self._firm.visible = allowed
 
     def _options(self, dropdown: Any, options: Sequence[str], chosen: str) -> None:
         if tuple(dropdown.options) != tuple(options):
@@ -199,6 +226,8 @@ class Panel:
     def _show_section(self, section: Section) -> Any:
         folder = self._gui.add_folder(section.title or None, expand_by_default=section.common)
         with folder:
+            if section.title == "material":
+                self._gui.add_image(draw_fabrics(section.fields[0].value).astype(np.uint8))
             for field in section.fields:
                 self._listen(self._control(field), "set", field)
         return folder
@@ -225,7 +254,8 @@ class Panel:
         names = [f"level {level}" for level in reached]
         self._options(self._level, ("the newest", *names), "the newest" if shown is None else f"level {shown}")
         self._options(self._beside, ("nothing", *names), "nothing" if beside is None else f"level {beside}")
-        self._wipe.visible = beside is not None
+        self._how.visible = beside is not None
+        self._wipe.visible = beside is not None and self._how.value == HOW[0]
         upto = ("the finest", *(f"level {level}" for level in range(count - 1)))
         self._options(self._upto, upto, self._upto.value if self._upto.value in upto else "the finest")
 
@@ -233,6 +263,21 @@ class Panel:
         """How each level ended."""
         cells = ("".join(f"<td style='padding-right:1em'>{escape(cell)}</td>" for cell in row) for row in rows)
         self._ends.content = _small(f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>") if rows else ""
+
+    def allow_cut(self, allowed: bool) -> None:
+        self._cut.visible = allowed
+
+    def show_small(self, image: Ints | None) -> None:
+        """Small pictures of the levels, (height, width, 3), 0 to 255."""
+        self._small.visible = image is not None
+        if image is not None:
+            self._small.image = image.astype(np.uint8)
+
+    def show_report(self, text: str) -> None:
+        self._report.visible = bool(text)
+        self._report.content = (
+            f"<pre style='margin:.3em .8em;font-size:.7em;line-height:1.4;overflow-x:auto'>{escape(text)}</pre>"
+        )
 
     def show_legend(self, title: str, low: str, high: str, colors: Sequence[tuple[int, int, int]]) -> None:
         """The colours of a map; without a title, none."""
@@ -246,9 +291,10 @@ class Panel:
     def show_frames(self, last: int, at: int, *, playing: bool) -> None:
         """The timeline of a motion; last = 0 where there is none."""
         self._motion_note.visible = last == 0
-        self._frame.visible = self._play.visible = last > 0
+        for control in (self._frame, self._play, self._window, self._refine_frames):
+            control.visible = last > 0
         if last > 0:
-            self._frame.max = last
+            self._frame.max = self._window.max = last
             self._frame.value = at
             self._play.label = "Stop" if playing else "Play"
 

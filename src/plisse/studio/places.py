@@ -1,11 +1,15 @@
-"""Places in the view: what a click or a rectangle meets, and turns as the gizmo and the scene say them."""
+"""Places in the view: what a click or a rectangle meets, and turns and sizes as the gizmo and the scene say them."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from plisse.core.arrays import Floats, Ints, Longs
 from plisse.scene.schedule import rotation
+
+LEAST_SIZE, MOST_SIZE = 0.05, 20.0  # factors of one drag
 
 
 def meet(origin: Floats, direction: Floats, x: Floats, triangles: Ints) -> tuple[float, int] | None:
@@ -81,3 +85,31 @@ def wxyz_of(degrees: Floats) -> Floats:
         k = int(np.argmax(np.diag(R)))
         axis = (R[:, k] + np.eye(3)[k]) / np.sqrt(2.0 * (1.0 + R[k, k]))
     return np.array([w, *axis])
+
+
+@dataclass(frozen=True)
+class Size:
+    """A body or a pin that is scaled: origin [m], turn: rotation (3, 3); reach (3,): from the origin to the gizmo along
+    the turned axes [m]; scale: factors (3,) when that was measured.
+    """
+
+    origin: Floats
+    turn: Floats
+    reach: Floats
+    scale: Floats
+
+    @property
+    def corner(self) -> Floats:
+        return self.origin + self.turn @ self.reach
+
+    def at(self, position: Floats, *, uniform: bool) -> list[float]:
+        """The scale factors where the gizmo is at a position [m]."""
+        way = self.turn.T @ (position - self.origin)
+        factors = np.full(3, (way @ self.reach) / (self.reach @ self.reach)) if uniform else way / self.reach
+        return [float(f"{f:.4g}") for f in self.scale * np.clip(factors, LEAST_SIZE, MOST_SIZE)]
+
+
+def measure_size(x: Floats, origin: Floats, turn: Floats, scale: Floats) -> Size:
+    """The size of what has vertices x (k, 3) [m], with the gizmo at its farthest corner; a flat side has a little."""
+    reach = np.abs((x - origin) @ turn).max(axis=0)
+    return Size(origin, turn, np.maximum(reach, 0.2 * reach.max()), scale)

@@ -24,7 +24,7 @@ from plisse.studio.files import Files
 from plisse.studio.link import Link
 from plisse.studio.looking import Looking
 from plisse.studio.view import View
-from plisse.studio.words import Died, Ended, Frame, Map, Refused, Resting, Shown, Steer, Taken
+from plisse.studio.words import Died, Ended, Frame, Map, Refused, Resting, Shown, Steer, Taken, Tried, Try
 
 PLAY_RATE = 24.0  # frames a second of a motion
 MOST_DEATHS, DEATHS_WITHIN = 3, 120.0  # of processes that are replaced, and within so many seconds
@@ -58,7 +58,7 @@ class Studio:
             raise
         view = View()
         self.editing = Editing(self.document, self.page, view, self._send)
-        self.looking = Looking(self.page, view, self.link, self.folder)
+        self.looking = Looking(self.page, view, self.link, self.folder, post=self.post)
         self.files = Files(
             self.document, self.page, view, self.folder, post=self.post, replaced=self._take_other
         )  # fmt: skip
@@ -66,6 +66,7 @@ class Studio:
         self.good: Version | None = None  # the last one that could be simulated
         self._asked: dict[int, Version] = {}
         self._busy = True
+        self._saved = ""  # name of the scene file that was saved last
         self._deaths: list[float] = []
 
     @property
@@ -91,11 +92,12 @@ class Studio:
                 if name == "stop":
                     return
                 self._handle(name, values, said)
-            if self.looking.playing:
-                self.looking.play_on()
+            if self.looking.motion.playing:
+                self.looking.motion.play_on()
 
     def _handle(self, name: str, values: tuple[Any, ...], said: TextIO | None) -> None:
-        places = (self, self.editing, self.looking, self.files)
+        looking = self.looking
+        places = (self, self.editing, looking, looking.motion, looking.studying, self.files)
         handler = next(found for place in places if (found := getattr(place, f"on_{name}", None)))
         try:
             try:
@@ -112,7 +114,7 @@ class Studio:
         """The events that are there, at least one unless a motion is played."""
         events: Events = []
         try:
-            events.append(self._events.get(timeout=1.0 / PLAY_RATE if self.looking.playing else None))
+            events.append(self._events.get(timeout=1.0 / PLAY_RATE if self.looking.motion.playing else None))
             while True:
                 events.append(self._events.get_nowait())
         except queue.Empty:
@@ -159,6 +161,10 @@ class Studio:
             self.page.tell(word.sentence, bad=True) if word.sentence else None
         elif isinstance(word, Map):
             looking.color(word)
+        elif isinstance(word, Tried):
+            if word.sentence:
+                said = f"{self._saved} is saved, but cannot be run as it is, as its shells start elsewhere than here"
+                self.page.tell(f"{said}: {word.sentence}", bad=True)
         elif isinstance(word, Died):
             self._revive()
 
@@ -185,11 +191,15 @@ class Studio:
             self.document.withdraw(self.good)
         self._busy = False
         self.page.show_refusal(word.sentence)
-        self.editing.show_places(word.places)
+        self.page.mark_triangles(word.places)
         self.page.show_history(self.document.undoable, self.document.redoable)
         if not self.editing.dragging:
             self.editing.choose(self.editing.chosen)
             self.editing.show_place()
+
+    def on_saved(self, name: str) -> None:
+        self._saved = name
+        self.link.ask(Try())
 
     def on_refine(self, refine: bool) -> None:
         self._take_steer(refine=refine)

@@ -15,6 +15,9 @@ from plisse.studio.words import Ended, Frame, Map, Shown
 
 # from low to high; the colours of the colour map "viridis"
 RAMP = ((68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37))
+HOW = ("wipe", "side by side")  # two levels are compared
+SECTIONS = ("none", "across x", "across y", "across z")
+GAP = 1.15  # from one to the other side by side, in widths
 HIGH = 99.0  # percentile of a map's values that has the last colour
 
 
@@ -38,6 +41,9 @@ class View:
     level: int | None = None
     beside: int | None = None
     wipe: float = 0.5
+    aside: bool = False
+    section: int = -1  # the axis across which it is cut, −1 for none
+    cut: float = 0.5  # at which part of the way along that axis
     smooth: bool = False
     map: Map | None = None
     map_kind: str = "none"
@@ -68,11 +74,16 @@ class View:
 
     def compose(self) -> tuple[Stage, Floats]:
         """What is drawn: the surfaces, and where they are (n, 3) [m]."""
+        stage, x = self._compared()
+        return stage if self.section < 0 else _cut(stage, x, self.section, self.cut), x
+
+    def _compared(self) -> tuple[Stage, Floats]:
+        """The level that is shown, with another one where two are compared."""
         stage, x = self._of(self.shown)
         if self.beside is None or self.beside == self.shown or self.beside not in self.levels:
             return stage, x
         other, y = self._of(self.beside)
-        return _wipe(stage, x, other, y, self.wipe)
+        return _put_aside(stage, x, other, y) if self.aside else _wipe(stage, x, other, y, self.wipe)
 
     def _of(self, number: int) -> tuple[Stage, Floats]:
         level = self.levels[number]
@@ -90,7 +101,7 @@ class View:
     @property
     def is_moving(self) -> bool:
         """Whether what is shown is a level as it is, whose new positions alone have to be sent."""
-        return not self.smooth and self.beside is None and self.map is None
+        return not self.smooth and self.beside is None and self.map is None and self.section < 0
 
     def ends(self) -> list[tuple[str, ...]]:
         """A line for each level: its size, how it ended, its contacts, intersections found."""
@@ -102,6 +113,30 @@ class View:
             steps, contacts = ("", "") if frame is None else (f"{frame.step:,}", f"{frame.contacts:,}")
             rows.append((str(number), f"{triangles:,}", steps, how, contacts))
         return rows
+
+
+def _cut(stage: Stage, x: Floats, axis: int, part: float) -> Stage:
+    """Without what is beyond a plane, which goes through the shells and what they lie on."""
+    low, high = x[:, axis].min(), x[:, axis].max()
+    edge = low + part * (high - low)
+    # what is cut away is on the side of the eye: in front of y, above z
+    side = -1.0 if axis == 1 else 1.0
+    kept = []
+    for each in stage.parts:
+        middle = x[each.first : each.last][each.triangles].mean(axis=1)[:, axis]
+        kept.append(replace(each, triangles=each.triangles[side * middle <= side * edge]))
+    return Stage(tuple(each for each in kept if len(each.triangles)), stage.planes)
+
+
+def _put_aside(stage: Stage, x: Floats, other: Stage, y: Floats) -> tuple[Stage, Floats]:
+    """Two levels with all colliders, the second one beside the first."""
+    shift = len(x)
+    beside = [
+        replace(part, name=f"{part.name} beside", first=part.first + shift, last=part.last + shift)
+        for part in other.parts
+    ]
+    way = np.array([GAP * float(np.ptp(x[:, 0])), 0.0, 0.0])
+    return Stage((*stage.parts, *beside), stage.planes), np.concatenate([x, y + way])
 
 
 def _wipe(stage: Stage, x: Floats, other: Stage, y: Floats, cut: float) -> tuple[Stage, Floats]:

@@ -38,6 +38,11 @@ class Ask:
 
 
 @dataclass(frozen=True)
+class Try:
+    """Say whether the scene can begin as it says; what is shown may have been led there."""
+
+
+@dataclass(frozen=True)
 class Stop:
     """Come to an end."""
 
@@ -63,7 +68,7 @@ class Taken:
 class Refused:
     """A change was refused, and why; what was there before goes on.
 
-    places: of the triangles that it is about [m], shape (k, 3), where the sentence is about intersections.
+    places: corners of the triangles that it is about [m], shape (k, 3, 3), where it is about intersections.
     """
 
     number: int
@@ -124,6 +129,13 @@ class Resting:
     sentence: str = ""
 
 
+@dataclass(frozen=True)
+class Tried:
+    """Whether the scene can begin as it says: an empty sentence, or why not."""
+
+    sentence: str
+
+
 @dataclass(frozen=True, eq=False)
 class Map:
     """Values of a level's vertices, (n,) of the simulated ones, with the unit and what they are."""
@@ -135,8 +147,8 @@ class Map:
     values: Singles
 
 
-Word = Change | Steer | Ask | Stop
-Answer = Taken | Refused | Shown | Frame | Ended | Resting | Map
+Word = Change | Steer | Ask | Try | Stop
+Answer = Taken | Refused | Shown | Frame | Ended | Resting | Map | Tried
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,22 @@ from plisse.runs.recorder import Recorder
 from plisse.runs.report import OPEN
 from plisse.runs.store import RunSpec, RunStore
 from plisse.scene.scene import Scene
-from plisse.studio.words import Ask, Change, Ended, Frame, Map, Refused, Resting, Shown, Steer, Stop, Taken, Word
+from plisse.studio.words import (
+    Ask,
+    Change,
+    Ended,
+    Frame,
+    Map,
+    Refused,
+    Resting,
+    Shown,
+    Steer,
+    Stop,
+    Taken,
+    Tried,
+    Try,
+    Word,
+)  # fmt: skip
 
 RATES = ((5_000, 30.0), (50_000, 15.0))  # frames a second that are shown of a level of up to so many vertices
 LARGE = RATES[-1][0]  # vertices from which only whole steps are shown
@@ -80,6 +95,8 @@ class Work:
                     self._take_steer(word)
                 elif isinstance(word, Ask):
                     self._answer(word)
+                elif isinstance(word, Try):
+                    self._try()
             if changes:
                 restart = any(change.restart for change in changes)
                 self._take(Change(changes[-1].number, changes[-1].table, restart))
@@ -133,8 +150,7 @@ class Work:
                     self._open(scene, afresh=True)
                     note = "The shells begin again, because what was reached does not fit the changed scene."
         except IntersectionError as error:
-            marked = error.triangles[error.marked]
-            places = error.x[marked].mean(axis=1).astype(np.float32)
+            places = error.x[error.triangles[error.marked]].astype(np.float32)
             self.tells.send(Refused(change.number, str(error), places))
             return
         except SceneError as error:
@@ -300,6 +316,18 @@ class Work:
                 state.force_balance, state.contacts, state.newton_iterations, seconds, state.blocked, found,
             )
         )  # fmt: skip
+
+    def _try(self) -> None:
+        """Whether the scene could begin as it says."""
+        session, sentence = self.session, ""
+        if session is not None:
+            try:
+                problem = session.ladder.problem(find_first(session.scene, session.finest))
+                check_start(problem)
+                problem.check_distances()
+            except SceneError as error:
+                sentence = str(error)
+        self.tells.send(Tried(sentence))
 
     def _answer(self, ask: Ask) -> None:
         """A map of a level's last state."""
