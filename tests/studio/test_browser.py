@@ -63,6 +63,7 @@ class Story:
         self.page = self.browser.new_page(viewport={"width": size[0], "height": size[1]})
         self.page.set_default_timeout(1e3 * PATIENCE)
         self.frames: list[tuple[float, bytes]] = []
+        self.camera: Any = None
         self.page.goto(self.studio.address)
         assert "token" not in self.page.url
         self.wait(lambda: self.studio.page._server.get_clients(), "the page to connect")
@@ -72,7 +73,7 @@ class Story:
 
     def film(self) -> None:
         """Begins to take what is seen."""
-        session = self.page.context.new_cdp_session(self.page)
+        self.camera = session = self.page.context.new_cdp_session(self.page)
 
         def take(event: Any) -> None:
             self.frames.append((time.monotonic(), base64.b64decode(event["data"])))
@@ -102,6 +103,8 @@ class Story:
         writer.close()
 
     def close(self) -> None:
+        if self.camera is not None:
+            self.camera.detach()
         self.browser.close()
         self.studio.post("stop")
         self.thread.join(30)
