@@ -156,6 +156,23 @@ def test_the_other_ways_do_not(motion: str, w: float) -> None:
     assert max(far) < 0.12 and max(kinetic) < 2.0 * kinetic[0]
 
 
+def test_the_pull_lowers_distance_and_details_with_every_step_of_its_strength() -> None:
+    """[Zhang2025] eq. 13, fig. 16: ‖Π x₁ − x₀‖ and what of x₁ lies outside of the range of P, means over a motion."""
+    steps, found = 60, []
+    P = np.column_stack([MAPS[0](np.repeat(unit[:, None], 3, axis=1))[:, 0] for unit in np.eye(LINKS[0] + 1)])
+    for w in (0.0, 0.1, 0.25, 0.5, 1.0, 3.0):
+        grid = Grid(depth=np.inf)
+        for level, way in enumerate((Euler(H), VelPro(H, MAPS.__getitem__, consistency=w))):
+            problem = chain(LINKS[level], level=level)
+            for _ in march(problem, way, make_newton(), Clock(), Pace(1e-6, steps, 60, 60), grid):
+                pass
+        fine = np.array([grid.at(1, t).x for t in range(steps + 1)])
+        near = np.linalg.pinv(P) @ fine
+        off = near - np.array([grid.at(0, t).x for t in range(steps + 1)])
+        found.append([np.linalg.norm(each, axis=(1, 2)).mean() for each in (off, fine - P @ near)])
+    assert (np.diff(found, axis=0) < 0.0).all()
+
+
 # --- where steps begin ------------------------------------------------------------------------------------------------
 
 Change = Callable[[Prediction], Prediction]
