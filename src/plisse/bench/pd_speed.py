@@ -118,11 +118,11 @@ def measure_case(scene: Scene, case: Case) -> tuple[list[Figure], dict[str, Any]
     tell(f"{case.name}: {' '.join(f'{each.of_step:.3g}' for each in (*levels, *alone))} s a step")
     name, (coarse, direct) = case.name.partition("-")[2], alone
     figures = [
-        Figure(f"{name}: finest direct step / preview step", direct.of_step / levels[0].of_step, case.asked, "higher"),
-        Figure(f"{name}: preview step / coarse direct step", levels[0].of_step / coarse.of_step, 2.0),
+        Figure(f"{name}: finest direct step / preview step", _ratio(direct, levels[0]), case.asked, "higher"),
+        Figure(f"{name}: preview step / coarse direct step", _ratio(levels[0], coarse), 2.0),
         Figure(
             f"{name}: each finer level / the one below, at most",
-            max(b.of_step / a.of_step for a, b in pairwise(levels)),
+            max(_ratio(b, a) for a, b in pairwise(levels)),
             3.7,
         ),
         Figure(
@@ -138,6 +138,12 @@ def measure_case(scene: Scene, case: Case) -> tuple[list[Figure], dict[str, Any]
         "steps that were timed": [len(each.seconds) - 1 for each in (*levels, *alone)],
     }
     return figures, {f"{name}: {key}": value for key, value in more.items()}
+
+
+def _ratio(a: Pace, b: Pace) -> float:
+    """Of the medians of the steps that both have made: a motion's steps are not alike."""
+    both = min(len(a.seconds), len(b.seconds))
+    return float(np.median(a.seconds[1:both]) / np.median(b.seconds[1:both]))
 
 
 def _alone(scene: Scene, start: State, last: int) -> Pace:
