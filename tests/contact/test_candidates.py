@@ -1,5 +1,6 @@
 """The candidate lists against brute force over all pairs."""
 
+from dataclasses import replace
 from itertools import combinations
 
 import numba
@@ -211,6 +212,19 @@ def test_where_few_vertices_move_their_pairs_are_all_that_is_found(seed):
     free = moving & ~surface.passive
     wanted = {name: rule for name, rule in read_candidates(whole).items() if free[list(_vertices(name))].any()}
     assert read_candidates(around) == wanted and 0 < len(wanted) < len(whole.pt) + len(whole.ee)
+
+
+def test_a_changed_surface_may_keep_the_order_of_its_trees():
+    rng = np.random.default_rng(4)
+    surface, x = make_surface(rng, loose=True)
+    p = 0.1 * rng.normal(size=x.shape)
+    moved = replace(surface, X=surface.X + 3.0 * (surface.body == 9)[:, None], offset=0.03)
+    alike = replace(moved).like(surface)
+    assert alike.patches.forest is surface.patches.forest and alike.X is moved.X
+    expected, found = (read_candidates(build(each, x, p, 0.01)) for each in (moved, alike))
+    assert len(expected) > 100 and found == expected
+    other = replace(moved, passive=np.zeros(len(x), bool)).like(surface)
+    assert other.patches.forest is not surface.patches.forest
 
 
 def _vertices(name):

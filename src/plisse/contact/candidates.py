@@ -73,6 +73,16 @@ class CollisionSurface:
         """The box trees' order, made at first use."""
         return build_patches(self.edges, self.triangles, self.points, self.body, self.passive, self.deformable, self.X)
 
+    def like(self, other: CollisionSurface) -> CollisionSurface:
+        """This surface with the order of another one's trees, if the same vertices are connected and can move.
+
+        The boxes are fitted anew at every use: what has moved since that order was made only makes them less compact.
+        """
+        names = ("edges", "triangles", "points", "body", "passive", "deformable")
+        if all(np.array_equal(getattr(self, name), getattr(other, name)) for name in names):
+            self.__dict__["patches"] = replace(other.patches, counts=other.patches.counts.copy())
+        return self
+
     def around(self, moving: Bools) -> CollisionSurface:
         """The same surface where only some vertices (n,) move."""
         passive = self.passive | ~moving

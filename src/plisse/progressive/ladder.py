@@ -131,8 +131,8 @@ class Ladder:
 
     # --- problems -----------------------------------------------------------------------------------------------------
 
-    def problem(self, level: int, *, start: Floats | None = None) -> SceneProblem:
-        """What a step of the level needs; start: positions to continue from."""
+    def problem(self, level: int, *, start: Floats | None = None, like: SceneProblem | None = None) -> SceneProblem:
+        """What a step of the level needs; start: positions to continue from; like: see SceneProblem."""
         progressive = self.scene.hierarchy.method == "progressive" and level < self.finest
         proxy = self.proxy(level) if progressive else None
         geometry = self.geometry(level)
@@ -140,7 +140,7 @@ class Ladder:
         model = self._model(level, softening, room=sum(len(mesh.X) for mesh in geometry.solids))
         return SceneProblem(
             self.scene, geometry, level=level, proxy=proxy, model=model, ease=self._ease(level), start=start,
-            centres=self._centres, extra=self.extra,
+            centres=self._centres, extra=self.extra, like=like,
         )  # fmt: skip
 
     @cached_property

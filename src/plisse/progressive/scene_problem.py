@@ -61,7 +61,8 @@ class SceneProblem(Problem):
     start: positions (n, 3) [m] to continue from; scripted vertices that are elsewhere are moved to their places.
     model: the level's shells, made here when not given. ease: part of its compressive stiffness with which each shell
     begins, see `eased`. centres: centre of mass of each shell at the start [m], about which it spins, this level's when
-    not given. extra: makes further potentials of the finished problem, e.g. forces that no scene file knows.
+    not given. extra: makes further potentials of the finished problem, e.g. forces that no scene file knows. like: a
+    problem of the same level before a change, of which contact search keeps what it can.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class SceneProblem(Problem):
         start: Floats | None = None,
         centres: Sequence[Floats] | None = None,
         extra: Extra | None = None,
+        like: SceneProblem | None = None,
     ) -> None:
         self.scene = scene = settle_contact(scene, geometry)
         surface, _ = concatenate([*geometry.shells, *geometry.solids])
@@ -103,7 +105,7 @@ class SceneProblem(Problem):
         self._proxy, self._time, self._ease = proxy, 0.0, ease
         self._air = Air(scene) if Air.blows_unevenly(scene) else None
         self.extra: Sequence[Potential] = ()
-        self._contact = self._make_contact(start)
+        self._contact = self._make_contact(start, like)
         colliding: list[Shell | Collider] = [*scene.shells, *(c for c in scene.colliders if c.mesh is not None)]
         self._mu = np.array([scene.friction_of(body) for body in colliding])[bodies.of_vertex]
         planes = [scene.friction_of(collider) for collider in scene.colliders if collider.half_space is not None]
@@ -199,7 +201,7 @@ class SceneProblem(Problem):
 
     # --- contact ------------------------------------------------------------------------------------------------------
 
-    def _make_contact(self, start: Floats | None) -> list[Barrier | PlaneContact]:
+    def _make_contact(self, start: Floats | None, like: SceneProblem | None) -> list[Barrier | PlaneContact]:
         settings = self.scene.contact
         assert settings.offset is not None and settings.dhat is not None and settings.stiffness is not None
         assert self.surface is not None
@@ -219,6 +221,8 @@ class SceneProblem(Problem):
             offset=offset,
             dhat=dhat,
         )
+        if like is not None and like.barrier is not None:
+            surface = surface.like(like.barrier.surface)
         movable = np.flatnonzero(~self.bodies.simulated_part(passive)).astype(np.int32)
         area = self.shells.vertex_areas[movable]
         planes = [move_half_space(collider, 0.0) for collider in self.scene.colliders if collider.half_space]

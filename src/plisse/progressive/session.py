@@ -56,6 +56,7 @@ class Session:
         self.problem: SceneProblem | None = None  # of the level at work
         self._listeners: list[Listener] = []
         self._changed: SceneProblem | None = None  # level 0's of the last change
+        self._before: SceneProblem | None = None  # the one that the next change may take something from
         self._coarse: tuple[object, Newton] | None = None  # level 0's solver, and what it was asked for
         self._renew_solver(0)
 
@@ -163,7 +164,7 @@ class Session:
 
         if state is not None:
             present = relaid(state)
-            made = problem = ladder.problem(0, start=present.x)
+            made = problem = ladder.problem(0, start=present.x, like=self._before)
             if after.names != before.names or after.sizes != before.sizes:
                 check_start(problem, present=True)
             problem.check_distances()
@@ -174,6 +175,7 @@ class Session:
                     grid.put(relaid(old))
             grid.put(present)
         self.ladder, self.grid, self._changed = ladder, grid, made
+        self._before = made if self._interactive else None
         self.begin = state.step if moves and state is not None else None
         self._tell(Changed(scene))
 
