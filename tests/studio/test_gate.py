@@ -1,16 +1,21 @@
 """Who has no token, or comes from elsewhere, is not let in: over real connections to the running server."""
 
+import base64
 import http.client
 import socket
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
 
 from plisse.core.errors import SceneError
+from plisse.pictures.stage import Part, Stage
 from plisse.studio.gate import Gate, reserve
 
 pytest.importorskip("viser", reason="the extra plisse[studio] is not installed")
 
+import msgspec
+import zstandard
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
@@ -124,6 +129,27 @@ def test_a_web_page_is_whole_and_has_no_token(page: Page) -> None:
     text = page.as_web_page()
     assert text.rstrip().endswith("</html>") and "__VISER_EMBED_DATA__=" in text
     assert page.gate.token not in text and len(text) < 20_000_000
+
+
+def test_a_web_page_plays_frames(page: Page) -> None:
+    part = Part("sheet", True, (0.5, 0.5, 0.5), True, np.array([[0, 1, 2]], np.int32), 0, 3)
+    x = np.eye(3)
+    page.set_stage(Stage((part,), ()), x)
+
+    def frames() -> Iterator[float]:
+        for k in range(5):
+            page.move(x + 10.0 + k)
+            yield 0.25
+
+    text = page.as_web_page(frames())
+    data = base64.b64decode(text.partition('__VISER_EMBED_DATA__="')[2].partition('"')[0])
+    content = zstandard.ZstdDecompressor().decompressobj().decompress(data[8:])
+    told = msgspec.msgpack.decode(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    assert told["durationSeconds"] == pytest.approx(1.25)
+    moved = [seconds for seconds, message in told["messages"] if "vertices" in message.get("updates", {})]
+    assert moved == pytest.approx([0.0, 0.25, 0.5, 0.75, 1.0])
+    for k in range(5):
+        assert (x + 10.0 + k).astype(np.float32).tobytes() in content
 
 
 def test_a_busy_port_is_told() -> None:

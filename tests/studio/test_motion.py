@@ -66,6 +66,18 @@ def test_a_frame_is_shown_and_the_newest_is_followed_unless_an_earlier_one_is_lo
     made.motion.on_play()
 
 
+def test_a_motion_is_played_for_a_page_and_the_frame_that_was_looked_at_comes_back(made: Table) -> None:
+    made.motion.on_frame(4)
+    seen = [(seconds, made.view.levels[0].x) for seconds in made.motion.played(10)]
+    assert [seconds for seconds, _ in seen] == [1 / 24] * 6
+    for number, (_, x) in enumerate(seen):
+        np.testing.assert_array_equal(x, made.frame(made.folder, 0, number))
+    np.testing.assert_array_equal(made.view.levels[0].x, made.frame(made.folder, 0, 4))
+    # as long, with fewer frames
+    assert list(made.motion.played(3)) == [2 / 24] * 3
+    made.motion.on_frame(5)
+
+
 def test_a_window_without_two_ends_is_refused(made: Table) -> None:
     made.motion.on_window((3.0, 3.0))
     with pytest.raises(SceneError, match="both ends"):

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,10 +36,14 @@ from plisse.cli import main
 sys.exit(main(["check", sys.argv[1]]))
 """
 MOST_PAGE = 40_000_000  # characters of a web page
+A_VERTEX = 20  # of these that a vertex of a frame takes, a little more than its three numbers
 
 
 class Files:
-    """folder: the run folder of the process. post: takes an event; replaced: is called with a scene that was opened."""
+    """folder: the run folder of the process. post: takes an event; replaced: is called with a scene that was opened.
+
+    played: shows so many frames of a motion at most, and gives the seconds that each lasts.
+    """
 
     def __init__(
         self,
@@ -50,9 +54,10 @@ class Files:
         *,
         post: Callable[..., None],
         replaced: Callable[[Version], None],
+        played: Callable[[int], Iterable[float]],
     ) -> None:
         self.document, self.page, self.view, self._folder = document, page, view, folder
-        self._post, self._replaced = post, replaced
+        self._post, self._replaced, self._played = post, replaced, played
         self._written: set[Path] = set()
 
     def on_save(self) -> None:
@@ -129,10 +134,11 @@ class Files:
         threading.Thread(target=lambda: self._post("done", path, run_command(words)), daemon=True).start()
 
     def on_web_page(self) -> None:
-        """What is shown, as a page that any browser opens by itself."""
+        """What is shown, with its motion if it has one, as a page that any browser opens by itself."""
         path = self.document.base / check_name(self.page.file_name.strip().removesuffix(".toml"), ".html")
         self._spare(path)
-        text = self.page.as_web_page()
+        vertices = sum(len(self.view.levels[number].x) for number in self.view.on_show)
+        text = self.page.as_web_page(self._played(MOST_PAGE // (A_VERTEX * max(vertices, 1))))
         if len(text) > MOST_PAGE:
             raise SceneError(
                 f"The page would have {len(text) / 1e6:.0f} MB, more than {MOST_PAGE / 1e6:.0f}: show a coarser level."

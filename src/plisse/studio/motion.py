@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,8 @@ from plisse.studio.words import Ended
 
 if TYPE_CHECKING:
     from plisse.studio.page import Page
+
+PLAY_RATE = 24.0  # frames a second of a motion
 
 
 class Motion:
@@ -73,13 +75,28 @@ class Motion:
 
     def show_frame(self) -> None:
         """The frame on each level that is shown, as far as it has it."""
-        for number in [each for each in self.view.levels if each in (self.view.shown, self.view.beside)]:
+        for number in self.view.on_show:
             try:
                 x = RunStore(self._windows.get(number, self._folder)).read_frame(number, self._frame)
             except SceneError:
                 continue  # not written yet, not in the window, or taken away by a change
             self.view.levels[number].x = x.astype(np.float32)
         self._draw()
+
+    def played(self, most: int) -> Iterator[float]:
+        """Shows frames in turn, and gives the seconds that each lasts; of more than `most`, every second, third …
+
+        Nothing where there is no motion. In the end the frame is shown that was shown before.
+        """
+        if self.every is None or self._last == 0:
+            return
+        before, stride = self._frame, -(-(self._last + 1) // max(most, 2))
+        for number in range(0, self._last + 1, stride):
+            self._frame = number
+            self.show_frame()
+            yield stride / PLAY_RATE
+        self._frame = before
+        self.show_frame()
 
     # --- windows ------------------------------------------------------------------------------------------------------
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import viser
 
@@ -55,9 +55,15 @@ class Page(Panel, Canvas):
     async def _greet(self, client: viser.ClientHandle) -> None:
         self._post("came")
 
-    def as_web_page(self) -> str:
-        """What is shown, as a page that needs no server."""
-        return str(self._scene.as_html())
+    def as_web_page(self, frames: Iterable[float] = ()) -> str:
+        """What is shown, as a page that needs no server and plays the frames.
+
+        frames: shows one after the other, and gives the seconds that each lasts.
+        """
+        recorded = self._server.get_scene_serializer()
+        for seconds in frames:
+            recorded.insert_sleep(seconds)
+        return str(recorded.as_html())
 
 
 @contextlib.contextmanager

@@ -23,10 +23,10 @@ from plisse.studio.editing import Editing
 from plisse.studio.files import Files
 from plisse.studio.link import Link
 from plisse.studio.looking import Looking
+from plisse.studio.motion import PLAY_RATE
 from plisse.studio.view import View
 from plisse.studio.words import Died, Ended, Frame, Map, Refused, Resting, Shown, Steer, Taken, Tried, Try
 
-PLAY_RATE = 24.0  # frames a second of a motion
 MOST_DEATHS, DEATHS_WITHIN = 3, 120.0  # of processes that are replaced, and within so many seconds
 
 Events = list[tuple[str, tuple[Any, ...]]]
@@ -60,7 +60,8 @@ class Studio:
         self.editing = Editing(self.document, self.page, view, self._send)
         self.looking = Looking(self.page, view, self.link, self.folder, post=self.post)
         self.files = Files(
-            self.document, self.page, view, self.folder, post=self.post, replaced=self._take_other
+            self.document, self.page, view, self.folder, post=self.post, replaced=self._take_other,
+            played=self.looking.motion.played,
         )  # fmt: skip
         self.steer = Steer()
         self.good: Version | None = None  # the last one that could be simulated

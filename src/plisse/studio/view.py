@@ -72,6 +72,11 @@ class View:
         if word.level in self.levels:
             self.levels[word.level].ended = word
 
+    @property
+    def on_show(self) -> list[int]:
+        """Numbers of the levels that are seen."""
+        return [number for number in self.levels if number in (self.shown, self.beside)]
+
     def compose(self) -> tuple[Stage, Floats]:
         """What is drawn: the surfaces, and where they are (n, 3) [m]."""
         stage, x = self._compared()
