@@ -19,7 +19,7 @@ from plisse.bench.studio_visitor import Visitor
 from plisse.core.errors import SceneError
 from plisse.loading.scene_text import write_table
 from plisse.studio.document import Document
-from plisse.studio.intake import MOST_UPLOAD, MOST_WRONG
+from plisse.studio.intake import MOST_UPLOAD, MOST_WRONG, Intake, Rules
 from plisse.studio.studio import Studio
 
 from .test_work import SCENE
@@ -204,6 +204,14 @@ def strangers() -> list[Any]:
         None,
         7,
     ]
+
+
+def test_what_cannot_be_read_is_dropped() -> None:
+    intake = Intake(Rules(lambda *_: True, lambda _: True, lambda: 0, lambda _: None))
+    strange = [{"type": ["GuiUpdateMessage"]}, {"type": {}}, {"type": 1.0}, {"type": None}, [], None, 7]
+    # and maps whose keys are a list and a map, nothing, a byte without a meaning, and what is no bytes
+    raw = [*map(msgspec.msgpack.encode, strange), b"\x81\x91\x01\x02", b"\x81\x80\x02", b"", b"\xc1", "text"]
+    assert not any(map(intake.passes, raw)) and intake.wrong == len(raw)
 
 
 def test_what_no_window_sends_has_no_effect_and_ends_in_being_cut_off(site: Site) -> None:

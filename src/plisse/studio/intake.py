@@ -194,9 +194,10 @@ def _read(raw: Any) -> Mapping[str, Any] | None:
         return None
     try:
         message = msgspec.msgpack.decode(raw)
-    except (msgspec.DecodeError, RecursionError, ValueError):
+    except (msgspec.DecodeError, RecursionError, TypeError, ValueError):
         return None
-    wanted = KINDS.get(message.get("type", "")) if isinstance(message, dict) else None
+    kind = message.get("type") if isinstance(message, dict) else None
+    wanted = KINDS.get(kind) if isinstance(kind, str) else None
     if wanted is None or set(message) != {"type", *wanted}:
         return None
     return message if all(check(message[key]) for key, check in wanted.items()) else None
