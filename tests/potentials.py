@@ -10,7 +10,6 @@ import numpy as np
 from plisse.contact.barrier import Barrier
 from plisse.contact.candidates import CollisionSurface
 from plisse.contact.friction import Friction
-from plisse.contact.meetings import Meetings, meet
 from plisse.contact.plane import PlaneContact
 from plisse.core.arrays import Bools, Floats, Ints
 from plisse.core.mesh import Mesh
@@ -130,13 +129,6 @@ def touching(rng: np.random.Generator) -> Floats:
     return SURFACE.X + rng.uniform(-1.5e-3, 1.5e-3, SURFACE.X.shape)
 
 
-def make_meetings(k: float) -> Meetings:
-    c = Barrier(SURFACE, kappa=1.0, margin=1e-3).contacts(SURFACE.X)
-    lands = np.arange(len(c.nodes)) % 2 == 0
-    stiffness = np.full(len(SURFACE.X), k)
-    return meet(SURFACE.X, c.nodes, c.weights, 5e-3 * c.normals, c.normals, 1e-3, stiffness, lands)
-
-
 def make_friction(k: float) -> Friction:
     contacts = Barrier(SURFACE, kappa=k, margin=1e-3).contacts(SURFACE.X)
     mu = np.linspace(0.1, 0.7, len(contacts.nodes))
@@ -248,7 +240,6 @@ CASES: dict[str, Case] = {
         crumpled(SHEET, 0.02),
     ),
     "barrier": Case(lambda k: Barrier(SURFACE, kappa=k, margin=1e-3), touching, spacing=3e-8, exact_projection=False),
-    "meetings": Case(make_meetings, touching, rigid=False),
     "half-space": Case(
         lambda k: PlaneContact(
             np.array([0, 0, -0.06]), np.array([0.1, 0.2, 1.0]), FLOOR, SHEET.vertex_areas,

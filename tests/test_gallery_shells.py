@@ -149,8 +149,7 @@ def check_cow(found: Outcome) -> None:
 
 def check_cutter(found: Outcome) -> None:
     check_rest(found)
-    # its arms hang between the cutter's edges, and may reach the floor
-    assert found.contact["offset"] < found.x[-1, :, 2].min() + 0.026 < 0.02
+    check_floor(found, -0.026)
     # round and firm, held up by the cutter
     assert 1.1 < volume(found, -1) / volume(found, 0) < 1.75
     assert found.x[-1].mean(axis=0)[2] > 0.05

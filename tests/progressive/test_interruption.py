@@ -71,15 +71,12 @@ def interrupt(session: Session, rng: np.random.Generator, *, most: int = 44) -> 
 
 
 def check_next_preview(session: Session, *, at_once: bool = True) -> None:
-    """The first frame after a change comes after one Newton iteration; a few more; all are feasible.
-
-    at_once: its direction is found once, and again at most where contact is in its way.
-    """
+    """The first frame after a change, at once if it comes after one Newton iteration; a few more; all are feasible."""
     cached = session.grid.at(0, session.grid.last(0).step)  # type: ignore[union-attr]
     before = cached.x.copy()
     states = check_states(session, session.preview())
     first = next(states)
-    assert not at_once or session.newton.factorisations <= 2
+    assert not at_once or session.newton.factorisations == 1
     assert first.level == 0 and first.step == cached.step + 1
     assert first.newton_iterations == cached.newton_iterations + 1
     for _ in islice(states, GO_ON - 1):

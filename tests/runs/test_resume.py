@@ -596,13 +596,13 @@ def test_a_run_that_was_killed_in_its_first_level_has_a_report(
 
 def test_the_advice_after_too_few_steps_leads_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     scene = make_scene(tmp_path, SCENES["direct"])
-    assert run(scene, tmp_path / "direct", "--set", "time.max_steps=6") == 1
+    assert run(scene, tmp_path / "direct", "--set", "time.max_steps=3") == 1
     assert "--set time.max_steps=…, and --overwrite" in capsys.readouterr().err
     scene = make_scene(tmp_path, SCENES["levels"])
-    assert run(scene, tmp_path / "levels", "--set", "time.max_steps=6") == 1
+    assert run(scene, tmp_path / "levels", "--set", "time.max_steps=3") == 1
     assert "`plisse refine" in capsys.readouterr().err
     assert main(["refine", str(tmp_path / "levels"), "--threads", "1"]) == 1
-    assert "12 steps" in capsys.readouterr().err
+    assert "6 steps" in capsys.readouterr().err
 
 
 def test_a_disk_that_is_full_when_the_page_is_written_leaves_a_run_to_resume(

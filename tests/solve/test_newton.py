@@ -195,18 +195,12 @@ def test_caller_can_stop_between_iterates() -> None:
     assert newton.factorisations == 1 and not first.x.flags.writeable
 
 
-def test_an_iterate_that_is_blocked_names_the_vertices(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_iterate_that_is_blocked_names_the_vertices() -> None:
     x = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 1e-3 + 1e-9], [2.0, 0.0, 1.0]])
     up, all_three = np.array([0.0, 0.0, 1.0]), np.arange(3, dtype=np.int32)
     plane = PlaneContact(np.zeros(3), up, all_three, np.ones(3), kappa=1e-12, dhat=1e-3, offset=1e-3)
     mass = np.ones(3)
     objective = Sum([Inertia(mass, x, 1.0), Gravity(mass, np.array([0.0, 0.0, -1.0])), plane], Clock())
-    iterate = next(
-        iter(Newton(make_solver("auto")).iterate(objective, x, np.ones(3, bool), stop=0.0, max_iterations=1))
-    )
-    # the vertex is led past what it ran into, and the others have a longer way
-    assert iterate.allowed > 0.02 and iterate.blocked == ()
-    monkeypatch.setattr(plane, "ahead", lambda x, p, stiffness: ())
     iterate = next(
         iter(Newton(make_solver("auto")).iterate(objective, x, np.ones(3, bool), stop=0.0, max_iterations=1))
     )

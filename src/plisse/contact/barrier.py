@@ -13,17 +13,15 @@ from plisse.contact.ccd import max_step, pair_steps
 from plisse.contact.close import ClosePairs, find_close
 from plisse.contact.exact import barrier_blocks, project_blocks
 from plisse.contact.friction import Contacts
-from plisse.contact.meetings import Meetings, meet
 from plisse.contact.touching import ContactPotential
 from plisse.core.arrays import Bools, Floats, Ints
-from plisse.core.potential import Blocks, DenseBlocks, Hessian, KronBlocks, frozen, scatter_vectors
+from plisse.core.potential import Blocks, DenseBlocks, Hessian, KronBlocks, scatter_vectors
 from plisse.kernels import barrier
 
 PARALLEL = 1e-3  # edge pairs are mollified below ‖u × v‖² = PARALLEL ‖ū‖² ‖v̄‖², rest lengths [Li2020] §4
 CLOSE = 0.2  # pairs with a smaller part of dhat left take the projected exact Hessian
 LONGEST = 64.0  # edge lengths that a vertex may move relative to its body in one step
 SOON = 2.5  # pairs within this multiple of the active range enter the sparsity pattern ahead of time
-TOUCH = 0.97  # part of the way to where a pair meets that its normal is taken at
 FAR = 3.0  # the same for pairs that are no neighbours at rest, which are four times as far apart as dhat there
 
 
@@ -202,28 +200,6 @@ class Barrier(ContactPotential):
         found = self._cover(x, part * p).candidates
         far = np.flatnonzero(parts < 1.0).astype(np.int32)
         return [*((nodes, part * steps) for nodes, steps in pair_steps(found, x, part * p)), (far[:, None], parts[far])]
-
-    def ahead(self, x: Floats, p: Floats, stiffness: Floats) -> tuple[Meetings, ...]:
-        """Pairs that cut the step p short, as they are just before they meet.
-
-        What was in no contact yet stays where it lands: friction is not known there, and it would slide without end.
-        """
-        touching = np.zeros(len(x), np.bool_)
-        touching[self._touch(x).pairs] = True
-        p = float(self._parts(p).min(initial=1.0)) * p
-        found = self._cover(x, p).candidates
-        (pt, pt_steps), (ee, ee_steps) = pair_steps(found, x, p)
-        steps = np.concatenate([pt_steps, ee_steps])
-        short = steps < 1.0
-        pairs, offset = np.concatenate([pt, ee])[short], np.concatenate([found.pt_offset, found.ee_offset])[short]
-        # each pair has a time of its own, so its vertices are laid out one pair after another
-        there = frozen((x[pairs] + (TOUCH * steps[short])[:, None, None] * p[pairs]).reshape(-1, 3))
-        weights, D = np.empty((len(pairs), 4)), np.empty(len(pairs))
-        own = np.arange(4 * len(pairs), dtype=np.int32).reshape(-1, 4)
-        barrier.witnesses(there, own, int(short[: len(pt)].sum()), weights, D)
-        places = np.einsum("mk,mki->mi", weights, there.reshape(-1, 4, 3))
-        lands = ~touching[pairs].any(axis=1)
-        return (meet(x, pairs, weights, places, places / np.sqrt(D)[:, None], offset, stiffness, lands),)
 
     def _parts(self, p: Floats) -> Floats:
         """The part of each vertex's motion relative to its body that is not too long to look ahead (n,)."""

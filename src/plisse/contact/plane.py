@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from plisse.contact.friction import Contacts
-from plisse.contact.meetings import Meetings, meet
 from plisse.contact.touching import ContactPotential
 from plisse.core.arrays import Floats, Ints
 from plisse.core.potential import Hessian, KronBlocks
@@ -74,15 +73,6 @@ class PlaneContact(ContactPotential):
 
     def limits(self, x: Floats, p: Floats) -> tuple[tuple[Ints, Floats], ...]:
         return ((self.vertices[:, None], self._steps(x, p)),)
-
-    def ahead(self, x: Floats, p: Floats, stiffness: Floats) -> tuple[Meetings, ...]:
-        """Vertices that cut the step p short; those that land stay there, as friction is not known there yet."""
-        steps = self._steps(x, p)
-        short = steps < 1.0
-        nodes, lands = self.vertices[short][:, None], self.gaps(x)[short] >= self._offset + self._dhat
-        places, normals = x[nodes[:, 0]] + steps[short, None] * p[nodes[:, 0]], np.tile(self._n, (len(nodes), 1))
-        ones, least = np.ones(nodes.shape), self.level + self._offset
-        return (meet(x, nodes, ones, places, normals, least, stiffness, lands),)
 
     def _steps(self, x: Floats, p: Floats) -> Floats:
         d, rate = self.gaps(x), p[self.vertices] @ self._n

@@ -127,13 +127,6 @@ class Potential(ABC):
         """
         return ()
 
-    def ahead(self, x: Floats, p: Floats, stiffness: Floats) -> Sequence[Potential]:
-        """Quadratic potentials that keep a direction found at x out of what x + p would run into.
-
-        stiffness: what each vertex resists with, infinite where it is not free [J/m²], shape (n,).
-        """
-        return ()
-
     def stencils(self) -> Sequence[Ints]:
         """Node sets that are coupled whatever x is: the fixed part of the sparsity pattern."""
         return ()
@@ -216,12 +209,6 @@ class Sum(Potential):
 
     def limits(self, x: Floats, p: Floats) -> Sequence[tuple[Ints, Floats]]:
         return [pair for part in self.parts for pair in part.limits(x, p)]
-
-    def ahead(self, x: Floats, p: Floats, stiffness: Floats) -> Sequence[Potential]:
-        now = time.perf_counter()
-        found = [potential for part in self.parts for potential in part.ahead(x, p, stiffness)]
-        self.clock.add("ccd", now)
-        return found
 
     def stencils(self) -> Sequence[Ints]:
         return [nodes for part in self.parts for nodes in part.stencils()]

@@ -158,7 +158,7 @@ def relieve_strain(
             x_next = iterate.x
             if iterate.allowed < 1.0 and iterate.step > 0.0:
                 # what holds one triangle back is no reason for others to wait
-                farther = advance(parts, x_next, (1.0 - iterate.step) * iterate.way)
+                farther = advance(parts, x_next, (1.0 - iterate.step) * iterate.d)
                 x_next = farther if objective.value(farther) < iterate.value else x_next
             if iterate.step == 0.0 or np.array_equal(x_next, x):
                 break

@@ -72,7 +72,7 @@ def relax_locally(
         (iterate,) = newton.iterate(objective, frozen(x), free, stop=0.0, max_iterations=1, once=True)
         x, value = iterate.x, iterate.value
         if iterate.allowed < 1.0:
-            farther = advance(objective.parts, x, (1.0 - iterate.step) * iterate.way)
+            farther = advance(objective.parts, x, (1.0 - iterate.step) * iterate.d)
             there = objective.value(farther)
             x, value = (farther, there) if there < value else (x, value)
         yield x

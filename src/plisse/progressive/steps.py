@@ -180,7 +180,7 @@ def _let_fall(problem: Problem, objective: Sum, iterate: Iterate) -> Iterate:
     if bodies.simulated == 1 or iterate.allowed >= CUT_SHORT:
         return iterate
     # a long fall passes so many sheets that finding all of them takes longer than falling in several steps
-    p = iterate.way * min(1.0 - iterate.step, AHEAD * problem.reach / max(farthest(bodies, iterate.way)))
+    p = iterate.d * min(1.0 - iterate.step, AHEAD * problem.reach / max(farthest(bodies, iterate.d)))
     x = iterate.x
     for _ in range(bodies.simulated):
         of_parts = [part.limits(x, p) for part in filtering(objective.parts)]

@@ -6,7 +6,7 @@ import hashlib
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,9 +19,6 @@ from plisse.solve.linear import LinearSolver, Mixed, make_solver
 
 ROUNDING = 1e-14  # a rise of the objective below this part of its parts' sizes is rounding
 BLOCKED = 1e-3  # a step that its filters cut below this is blocked: they are asked by what
-CUT_SHORT = 0.1  # part of a direction: where contact allows less, it is found again with what is in the way
-AHEAD = 10.0  # times the part that is allowed: what is met up to there is in the way
-LEAST_AHEAD = 0.3  # part of a direction up to which is looked at least
 HALVINGS = 40  # the line search gives up after this many
 Refine = Callable[[Floats, Floats], Floats]  # from positions and a direction there to a better one
 
@@ -32,15 +29,13 @@ Taken = tuple[Floats, float, float, int]  # x, objective, step and trials of an 
 class Iterate:
     """One Newton iteration: x after it, objective [J], d (n, 3) [m], the step taken and what its filters allowed.
 
-    way: the direction that was taken (n, 3) [m], d itself unless something is in its way. bringing: it leads scripted
-    vertices to their places, ahead of the step itself. discarded: it did not lower the energy, and the step starts
-    again without it. blocked: vertices of the stencil that leaves a step hardly any room.
+    bringing: it leads scripted vertices to their places, ahead of the step itself. discarded: it did not lower the
+    energy, and the step starts again without it. blocked: vertices of the stencil that leaves a step hardly any room.
     """
 
     x: Floats
     value: float
     d: Floats
-    way: Floats
     step: float
     allowed: float
     trials: int
@@ -72,7 +67,6 @@ class Newton:
         self._base: Pattern | None = None
         self._mark = ""
         self._memory: tuple[Pattern, Couplings] | None = None
-        self._resistance = np.empty(0)  # mean of each unknown vertex's diagonal in the last matrix [J/m²]
         self.analyses = 0
         self.factorisations = 0
 
@@ -118,44 +112,31 @@ class Newton:
         x = frozen(x)
         value = start_value(objective, x, free)
         for _ in range(max_iterations):
-            gradient, hessian = self._derivatives(objective, x, free)
-            d = self._direct(objective, x, free, gradient, hessian, once=once)
-            d = d if refine is None else refine(x, d)
-            done = norm(d) <= float(stop)
-            p, allowed = d, objective.max_step(x, d)
-            if allowed < CUT_SHORT and not (done or once):
-                p, allowed = self._give_way(objective, x, free, gradient, hessian, d, allowed)
+            p = self.direction(objective, x, free, once=once)
+            p = p if refine is None else refine(x, p)
+            done = norm(p) <= float(stop)
+            allowed = objective.max_step(x, p)
             blocked = _blocking(objective.limits(x, 2.0 * BLOCKED * p)) if allowed < BLOCKED else ()
             taken = search(objective, x, p, value, allowed)
             if taken is None:
-                yield Iterate(x, value, d, p, 0.0, allowed, HALVINGS, done, stalled=not done, blocked=blocked)
+                yield Iterate(x, value, p, 0.0, allowed, HALVINGS, done, stalled=not done, blocked=blocked)
                 return
             x, value, step, trials = taken
-            yield Iterate(x, value, d, p, step, allowed, trials, done, blocked=blocked)
+            yield Iterate(x, value, p, step, allowed, trials, done, blocked=blocked)
             if done:
                 return
 
     def direction(self, objective: Sum, x: Floats, free: Bools, *, once: bool = False) -> Floats:
         """−H⁻¹∇E on the free vertices, zero elsewhere, shape (n, 3)."""
-        return self._direct(objective, x, free, *self._derivatives(objective, x, free), once=once)
-
-    def _derivatives(self, objective: Sum, x: Floats, free: Bools) -> tuple[Floats, Hessian]:
-        if not free.any():
-            return np.zeros_like(x), Hessian()
-        return objective.gradient(x), objective.hessian(x)
-
-    def _direct(
-        self, objective: Sum, x: Floats, free: Bools, gradient: Floats, hessian: Hessian, *, once: bool = False
-    ) -> Floats:
-        """−H⁻¹∇E on the free vertices, zero elsewhere, shape (n, 3)."""
         if not free.any():
             return np.zeros_like(x)
+        gradient = objective.gradient(x)
+        hessian = objective.hessian(x)
         now = time.perf_counter()
         values = self._assemble(objective, hessian, x, free, once=once)
         check_linear_system(gradient, hessian, values, objective, x, free)
         start = objective.clock.add("elastic", now)
         assert self._pattern is not None
-        self._resistance = values[self._pattern.indptr[:-1]].reshape(-1, 3).mean(axis=1)
         unknowns = self._pattern.rows
         rows = [-gradient[unknowns].ravel(), *(u[unknowns].ravel() for u in hessian.rank_one)]
         solved = self._solve(values, np.stack(rows) if len(rows) > 1 else rows[0], objective.clock)
@@ -163,23 +144,6 @@ class Newton:
         p[unknowns] = _with_rank_one(np.atleast_2d(solved), rows[1:]).reshape(-1, 3)
         objective.clock.add("linear", start)
         return p
-
-    def _give_way(
-        self, objective: Sum, x: Floats, free: Bools, gradient: Floats, hessian: Hessian, p: Floats, allowed: float
-    ) -> tuple[Floats, float]:
-        """A direction that is led around what cuts p short, if more is gained along it, and the step that it allows.
-
-        Layers that slide along each other meet in places that no term of the objective knows of at x.
-        """
-        assert self._pattern is not None
-        stiffness = np.full(len(x), np.inf)
-        stiffness[self._pattern.rows] = self._resistance
-        met = Sum(objective.ahead(x, max(AHEAD * allowed, LEAST_AHEAD) * p, stiffness))
-        widened = replace(hessian, blocks=(*hessian.blocks, *met.hessian(x).blocks))
-        led = self._direct(objective, x, free, gradient + met.gradient(x), widened)
-        farther = objective.max_step(x, led)
-        gains = farther * float((gradient * led).sum()) < allowed * float((gradient * p).sum())
-        return (led, farther) if gains else (p, allowed)
 
     def _assemble(self, objective: Sum, hessian: Hessian, x: Floats, free: Bools, *, once: bool) -> Floats:
         fixed = _distinct(objective.stencils())
